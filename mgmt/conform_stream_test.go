@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -119,9 +121,12 @@ func streamingChecks() map[string]func(*bed) {
 			}
 		},
 		"T17": func(b *bed) {
+			b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1",
+				"APPL_DB ROUTE_TABLE:10.1.0.0/16": "blackhole=true"})
 			for _, n := range b.subscribe(listOf(onceMode, subOf(0, "/"))).initial() {
-				if n.GetAtomic() {
-					b.t.Errorf("atomic: %v", n)
+				entry := strings.HasSuffix(tree.PathText(n.GetPrefix()), "/ipv4-entry[prefix=10.1.0.0/16]")
+				if n.GetAtomic() != entry || entry && len(n.GetUpdate()) != 2 {
+					b.t.Errorf("atomic, of two leaves, is only the route: %v", n)
 				}
 			}
 		},

@@ -1,8 +1,14 @@
 package mgmt
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // A counter that its row lacks, or that is not a number there, has no leaf: it is not reported as 0. A sum with an
@@ -71,4 +77,67 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A counter has the time at which it was collected, or cleared since then; everything else has the time at which it was
+// read. So has a counter whose time is not known.
+func TestTimesOfCounters(t *testing.T) {
+	clock := newHandClock()
+	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })
+	begun := clock.t
+	at := func(s int) time.Time { return begun.Add(time.Duration(s) * time.Second) }
+	const queue = "/queues/queue[name=Ethernet0:1]/state"
+	collected := func(port, queue, watermark int) {
+		text := func(s int) string { return at(s).UTC().Format(time.RFC3339Nano) }
+		b.rows(map[string]string{"COUNTERS_DB TAMTAM_COLLECTED": fmt.Sprintf("PORT_STAT_COUNTER=%s QUEUE_STAT_COUNTER=%s "+
+			"QUEUE_WATERMARK_STAT_COUNTER=%s", text(port), text(queue), text(watermark))})
+	}
+	// times returns when each of some leaves is from, in seconds.
+	times := func(all []*gpb.Notification) string {
+		var out []string
+		for _, n := range all {
+			for _, u := range n.GetUpdate() {
+				p := tree.PathText(u.GetPath())
+				for _, leaf := range []string{"/transmitted-packets", "/watermark", "/in-octets", "/admin-status"} {
+					if strings.HasSuffix(p, leaf) {
+						out = append(out, fmt.Sprintf("%s %v", leaf[1:], time.Unix(0, n.GetTimestamp()).Sub(at(0)).Seconds()))
+					}
+				}
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	get := func(where string) string {
+		t.Helper()
+		return times(b.mustGet(&gpb.GetRequest{Encoding: asPROT, Path: []*gpb.Path{path(where)}}).GetNotification())
+	}
+	b.rows(ethernet0("1000", "5"))
+	b.rows(map[string]string{
+		"CONFIG_DB PORT|Ethernet0":                  "admin_status=up",
+		"COUNTERS_DB COUNTERS_QUEUE_NAME_MAP":       "Ethernet0:1=oid:0x15000000000001",
+		"APPL_DB PORT_TABLE:Ethernet0":              "admin_status=up",
+		"COUNTERS_DB COUNTERS:oid:0x15000000000001": "SAI_QUEUE_STAT_PACKETS=7 SAI_QUEUE_STAT_WATERMARK_BYTES=8",
+	})
+	clock.mu.Lock()
+	clock.t = at(100)
+	clock.mu.Unlock()
+	b.wantText(get(inOctets), "in-octets 100")
+	collected(99, 95, 60)
+	b.wantText(get(inOctets), "in-octets 99")
+	b.wantText(get(queue+"/transmitted-packets"), "transmitted-packets 95")
+	b.wantText(get(queue+"/watermark"), "watermark 60")
+	b.wantText(get(portE0+"/state"), "admin-status 100, in-octets 100") // one Notification
+	b.wantText(times(b.subscribe(listOf(onceMode, subOf(0, portE0+"/state"), subOf(0, queue))).initial()),
+		"admin-status 100, in-octets 99, transmitted-packets 95, watermark 60")
+	s := b.subscribe(every(sample, time.Second, inOctets))
+	b.wantText(times(s.initial()), "in-octets 99")
+	collected(100, 95, 60)
+	clock.advance(time.Second)
+	m, err := s.rpc.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.wantText(times([]*gpb.Notification{m.GetUpdate()}), "in-octets 100")
+	b.mustSet(updating(update("/operations/clear-counters", `{"kind":"interfaces","name":"Ethernet0"}`)))
+	b.wantText(get(inOctets), "in-octets 101")
 }

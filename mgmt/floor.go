@@ -64,24 +64,22 @@ func tooFast(path string, asked time.Duration, fl floor) error {
 func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floor) (floor, error) {
 	fl := floor{least: minSample, why: "nothing of it is a counter that is polled"}
 	found := false
-	for _, w := range f.watches {
+	for w := range each(f.watches) {
 		for _, leaf := range w.Leaves {
 			if leaf.KeyIndex >= 0 {
 				continue // the key is part of the path
 			}
-			groups := leaf.PolledBy()
-			if len(groups) == 0 {
+			group := leaf.PolledBy()
+			if group == "" {
 				why := fmt.Sprintf("%s is no counter that is polled", tree.Target{Node: leaf, Keys: w.pattern}.Text())
 				return floor{least: minSample, why: why}, nil
 			}
-			for _, name := range groups {
-				poll, err := poll(ctx, r, name, polls)
-				if err != nil {
-					return floor{}, err
-				}
-				if !found || poll.least < fl.least {
-					fl, found = poll, true
-				}
+			poll, err := poll(ctx, r, group, polls)
+			if err != nil {
+				return floor{}, err
+			}
+			if !found || poll.least < fl.least {
+				fl, found = poll, true
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"slices"
+	"time"
 
 	"tamtam/mgmt/auth"
 	"tamtam/mgmt/set"
@@ -109,7 +110,9 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 			return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once",
 				maxReply)
 		}
-		n.Timestamp = now
+		if n.Timestamp == 0 {
+			n.Timestamp = now
+		}
 		resp.Notification = append(resp.Notification, n)
 	}
 	if err := s.mine(ctx); err != nil {
@@ -149,10 +152,11 @@ func (s *Server) getPath(
 		return nil, err
 	}
 	targets = tree.LimitDepth(targets, depthOf(req.GetExtension()))
+	at := collection{}
 	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, tree.Target.Open)
 	for _, t := range targets {
 		from := len(n.Update)
-		if err := s.getTarget(ctx, t, filter, req.GetEncoding(), n); err != nil {
+		if err := s.getTarget(ctx, t, filter, req.GetEncoding(), n, &at); err != nil {
 			return nil, err
 		}
 		for _, u := range n.Update[from:] {
@@ -162,6 +166,7 @@ func (s *Server) getPath(
 			break // the caller reports the excess
 		}
 	}
+	n.Timestamp = at.time()
 	if len(n.Update)+len(n.ProtoReflect().GetUnknown()) == 0 && !wild && targets[0].Node != s.model.Root {
 		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].Text())
 	}
@@ -230,6 +235,7 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 // getTarget adds the data of a target. The caller holds the snapshot.
 func (s *Server) getTarget(
 	ctx context.Context, t tree.Target, filter func(*tree.Node) bool, enc gpb.Encoding, to *gpb.Notification,
+	at *collection,
 ) error {
 	sel := s.model.SelectLeaves(t.Node, t.Shows(filter))
 	if len(sel) == 0 {
@@ -248,5 +254,40 @@ func (s *Server) getTarget(
 		return s.dbError(ctx, err)
 	}
 	s.model.AddTarget(to, t, sel, data, enc)
+	at.add(sel, data)
 	return nil
+}
+
+// A collection is the time of data that consist of polled counters alone: that of the oldest of them.
+type collection struct {
+	oldest time.Time
+	mixed  bool // true if there are other data, or some with an unknown time
+}
+
+// add adds data.
+func (c *collection) add(sel tree.Selection, data tree.Entries) {
+	for g, s := range sel {
+		for _, leaf := range s.Leaves {
+			if c.mixed || leaf.KeyIndex >= 0 {
+				continue // a key is part of the path
+			}
+			for _, e := range data[g] {
+				at := e.CollectedAt(leaf)
+				if c.mixed = at.IsZero() && len(e.Value(leaf)) > 0; c.mixed {
+					return
+				}
+				if !at.IsZero() && (c.oldest.IsZero() || at.Before(c.oldest)) {
+					c.oldest = at
+				}
+			}
+		}
+	}
+}
+
+// time returns the time for a Notification, in nanoseconds, or 0 for that of the Get.
+func (c *collection) time() int64 {
+	if c.mixed || c.oldest.IsZero() {
+		return 0
+	}
+	return c.oldest.UnixNano()
 }

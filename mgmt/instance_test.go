@@ -6,6 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // The only network instance has the VLANs, the MAC addresses and the static routes.
@@ -100,6 +104,107 @@ func TestForwardingTable(t *testing.T) {
 			"openconfig-network-instance:interface-ref":{"state":{"interface":"Ethernet0"}}}`,
 		afts + "/next-hops/next-hop[index=7]": "",
 	})
+}
+
+// A subnet of an interface has a route in the ASIC, which comes before another route to the same prefix. A loopback, a
+// link-local address and an address without a subnet have none.
+func TestForwardingTableOfLinks(t *testing.T) {
+	const afts = "/network-instances/network-instance[name=default]/afts"
+	entry := func(prefix string) string {
+		family := "ipv4"
+		if strings.Contains(prefix, ":") {
+			family = "ipv6"
+		}
+		return afts + "/" + family + "-unicast/" + family + "-entry[prefix=" + prefix + "]/state"
+	}
+	hop := nextHop{Interface: "Vlan10", Weight: "1"}
+	group := nextHopGroup([]nextHop{hop})
+	at := afts + "/next-hops/next-hop[index=" + hop.index() + "]"
+	shows(t, map[string]string{
+		"CONFIG_DB DEVICE_METADATA|localhost":      "hostname=leaf1",
+		"APPL_DB INTF_TABLE:Vlan10":                "NULL=NULL",
+		"APPL_DB INTF_TABLE:Vlan10:10.1.0.1/24":    "scope=global family=IPv4",
+		"APPL_DB INTF_TABLE:Vlan10:2001:db8::1/64": "scope=global family=IPv6",
+		"APPL_DB INTF_TABLE:Vlan10:fe80::1/64":     "scope=local family=IPv6",
+		"APPL_DB INTF_TABLE:Vlan10:10.3.0.1/32":    "scope=global family=IPv4",
+		"APPL_DB INTF_TABLE:Loopback0:10.4.0.1/24": "scope=global family=IPv4",
+		"APPL_DB INTF_TABLE:Ethernet0:10.5.0.1/24": "scope=global family=IPv4",
+		"APPL_DB ROUTE_TABLE:10.5.0.0/24":          "nexthop=10.1.0.2 ifname=Vlan10 protocol=static",
+	}, map[string]string{
+		entry("10.1.0.0/24"): `{"openconfig-network-instance:prefix":"10.1.0.0/24",
+			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:DIRECTLY_CONNECTED",
+			"openconfig-aft-network-instance:next-hop-group":"` + group + `"}`,
+		entry("2001:db8::/64") + "/next-hop-group": `"` + group + `"`,
+		entry("fe80::/64"):                         "",
+		entry("10.3.0.1/32"):                       "",
+		entry("10.4.0.0/24"):                       "",
+		entry("10.5.0.0/24") + "/origin-protocol":  `"openconfig-policy-types:DIRECTLY_CONNECTED"`,
+		afts + "/next-hop-groups/next-hop-group[id=" + group + "]/next-hops/next-hop[index=" + hop.index() +
+			"]/state/weight": `"1"`,
+		at + "/interface-ref/state/interface": `"Vlan10"`,
+		at + "/state/ip-address":              "",
+	})
+}
+
+// An entry of a forwarding table comes in one atomic Notification, with the entry as prefix: all of it, also if only a
+// part has changed. A client that asks for a part of entries gets the parts alone.
+func TestForwardingTableAtomic(t *testing.T) {
+	const afts = "/network-instances/network-instance[name=default]/afts"
+	b := aSwitch(t)
+	hops := []nextHop{{"10.0.0.1", "Ethernet0", "1"}, {"10.0.0.2", "Ethernet4", "3"}}
+	group := nextHopGroup(hops)
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "nexthop=10.0.0.1,10.0.0.2 ifname=Ethernet0,Ethernet4 " +
+		"weight=1,3 protocol=static"})
+	want := func(n *gpb.Notification, prefix string, deletes int, leaves ...string) {
+		t.Helper()
+		var got []string
+		for _, u := range n.GetUpdate() {
+			got = append(got, tree.PathText(u.GetPath())+" "+string(u.GetVal().GetJsonIetfVal()))
+		}
+		slices.Sort(got)
+		slices.Sort(leaves)
+		if !n.GetAtomic() || tree.PathText(n.GetPrefix()) != prefix || !slices.Equal(got, leaves) ||
+			len(n.GetDelete()) != deletes || n.GetPrefix().GetTarget() != "leaf1" {
+			t.Errorf("%v, want %s with %d deletes and %q", n, prefix, deletes, leaves)
+		}
+	}
+	list := streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts"))
+	list.Prefix = &gpb.Path{Target: "leaf1"}
+	s := b.subscribe(list)
+	all := s.initial()
+	if len(all) != 4 {
+		t.Fatalf("%d Notifications, want those of 2 next hops, a group and a route: %v", len(all), all)
+	}
+	member := func(h nextHop) []string {
+		at := "/next-hops/next-hop[index=" + h.index() + "]"
+		return []string{at + `/index "` + h.index() + `"`, at + `/state/index "` + h.index() + `"`,
+			at + `/state/weight "` + h.Weight + `"`}
+	}
+	want(all[2], afts+"/next-hop-groups/next-hop-group[id="+group+"]", 0,
+		append(append(member(hops[0]), member(hops[1])...), `/id "`+group+`"`, `/state/id "`+group+`"`)...)
+	route := afts + "/ipv4-unicast/ipv4-entry[prefix=10.1.0.0/16]"
+	want(all[3], route, 0, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`, `/state/next-hop-group "`+group+`"`,
+		`/state/origin-protocol "openconfig-policy-types:STATIC"`)
+	next := func() *gpb.Notification {
+		t.Helper()
+		m, err := s.rpc.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.GetUpdate()
+	}
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "protocol=bgp"})
+	want(next(), route, 0, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`, `/state/next-hop-group "`+group+`"`,
+		`/state/origin-protocol "openconfig-policy-types:BGP"`)
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "blackhole=true"})
+	want(next(), route, 1, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`,
+		`/state/origin-protocol "openconfig-policy-types:BGP"`)
+	part := b.subscribe(listOf(onceMode, subOf(0, route+"/state/origin-protocol")))
+	for _, n := range part.initial() {
+		if n.GetAtomic() || len(n.GetPrefix().GetElem()) > 0 {
+			t.Errorf("a part of an entry is atomic: %v", n)
+		}
+	}
 }
 
 // A next hop appears with the first route that uses it, and vanishes with the last.

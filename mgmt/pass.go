@@ -2,8 +2,11 @@ package mgmt
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"time"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -20,9 +23,13 @@ type pass struct {
 // pass reads the entries of a watch that match a pattern and sends them.
 func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass) error {
 	st.count++
-	err := st.reader.SeenBy(st.view).With(w.Selected).Read(ctx, w.group, pattern, w.Rows, func(es []*tree.Entry) error {
+	below, err := st.below(ctx, w, pattern)
+	if err != nil {
+		return err
+	}
+	err = st.reader.SeenBy(st.view).With(w.Selected).Read(ctx, w.group, pattern, w.Rows, func(es []*tree.Entry) error {
 		for _, e := range es {
-			st.notify(w, e, how)
+			st.notify(w, e, below[tree.KeysText(e.Keys)], how)
 		}
 		return st.flush(ctx)
 	})
@@ -30,6 +37,11 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 		return err
 	}
 	st.deletes(w, pattern, how)
+	for _, b := range w.below { // the Notification of the atomic entry has shown that they are gone
+		maps.DeleteFunc(b.sent, func(id string, old *sentEntry) bool {
+			return old.pass != st.count && tree.Matches(old.keys, tree.Extend(pattern, b.group))
+		})
+	}
 	return nil
 }
 
@@ -42,7 +54,7 @@ func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touch
 			if !r.Shows(ctx, e) {
 				continue
 			}
-			st.notify(w, e, pass{duplicates: touched[tree.KeysText(e.Keys)].duplicates()})
+			st.notify(w, e, nil, pass{duplicates: touched[tree.KeysText(e.Keys)].duplicates()})
 		}
 		return st.flush(ctx)
 	})
@@ -57,40 +69,114 @@ func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touch
 	return nil
 }
 
-// notify queues the Notification of one entry, if there is something to send.
-func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
-	id := tree.KeysText(e.Keys)
-	n := &notice{st: st, how: how, at: e.ReadAt}
-	if how.all || n.at.IsZero() {
-		n.at = st.s.now()
+// An inner is an entry below an atomic entry, with its watch.
+type inner struct {
+	w *watch
+	e *tree.Entry
+}
+
+// below reads the entries below the atomic entries that match a pattern, and returns them by the keys of these.
+func (st *stream) below(ctx context.Context, w *watch, pattern []string) (map[string][]inner, error) {
+	out := map[string][]inner{}
+	for _, b := range w.below {
+		read := st.reader.SeenBy(st.view).With(b.Selected).Read
+		err := read(ctx, b.group, tree.Extend(pattern, b.group), b.Rows, func(es []*tree.Entry) error {
+			for _, e := range es {
+				id := tree.KeysText(e.Keys[:len(w.pattern)])
+				out[id] = append(out[id], inner{b, e})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
+	return out, nil
+}
+
+// A reading is the value of a leaf of an entry, with the hash of the value that was sent before.
+type reading struct {
+	e    *tree.Entry
+	leaf *tree.Node
+	v    *fetch.LeafMemo
+	was  uint64
+}
+
+// readings appends the values of an entry, and remembers them as sent. same is false if the number of entries below it
+// has changed.
+func (st *stream) readings(to []reading, w *watch, e *tree.Entry, below int, how pass) (all []reading, same bool) {
+	id := tree.KeysText(e.Keys)
+	same = true
 	var old *sentEntry
 	if !how.forget {
 		if old = w.sent[id]; old == nil {
 			old = &sentEntry{keys: e.Keys, hashes: make([]uint64, len(w.Leaves))}
 			w.sent[id] = old
 		}
-		old.pass = st.count
+		same, old.below, old.pass = old.below == below, below, st.count
 	}
 	m := st.s.hub.Memos.Of(w.group, id)
 	m.CodedPath(e)
 	for i, l := range w.Leaves {
-		v := st.s.hub.Memos.Leaf(e, m, l)
-		var was uint64
+		r := reading{e: e, leaf: l, v: st.s.hub.Memos.Leaf(e, m, l)}
 		if old != nil {
-			was, old.hashes[i] = old.hashes[i], v.Hash
+			r.was, old.hashes[i] = old.hashes[i], r.v.Hash
 		}
+		to = append(to, r)
+	}
+	return to, same
+}
+
+// notify queues the Notification of one entry, if there is something to send. An atomic entry, with those below it, is
+// sent whole.
+func (st *stream) notify(w *watch, e *tree.Entry, below []inner, how pass) {
+	all, same := st.readings(st.scratch[:0], w, e, len(below), how)
+	n := &notice{st: st, how: how, at: e.ReadAt}
+	for _, i := range below {
+		all, _ = st.readings(all, i.w, i.e, 0, how)
+		if i.e.ReadAt.After(n.at) {
+			n.at = i.e.ReadAt
+		}
+	}
+	st.scratch = all
+	if how.all || n.at.IsZero() {
+		n.at = st.s.now()
+	}
+	if w.atomic {
+		n.entry = e
+		how.all = how.all || !same || slices.ContainsFunc(all, func(r reading) bool { return r.v.Hash != r.was })
+	}
+	var counters []*notice // one for each time at which counters were collected
+	for _, r := range all {
 		switch {
 		case how.quiet:
-		case v.Hash == 0 && was != 0:
-			n.gone(e.Path(l))
-		case v.Hash != 0 && (how.all || v.Hash != was):
-			n.update(e, l, v)
+		case r.v.Hash == 0 && r.was != 0:
+			n.gone(r.e.Path(r.leaf))
+		case r.v.Hash != 0 && (how.all || r.v.Hash != r.was):
+			to := n
+			if at := r.e.CollectedAt(r.leaf); !at.IsZero() && !w.atomic {
+				to = noticeAt(&counters, at, n)
+			}
+			to.update(r.e, r.leaf, r.v)
 		}
 	}
-	if len(n.raw) > 0 {
-		st.batch = append(st.batch, n.response())
+	for _, n := range append([]*notice{n}, counters...) {
+		if len(n.raw) > 0 {
+			st.batch = append(st.batch, n.response())
+		}
 	}
+}
+
+// noticeAt returns the notice with a time, and adds one like n if there is none.
+func noticeAt(all *[]*notice, at time.Time, n *notice) *notice {
+	for _, n := range *all {
+		if n.at.Equal(at) {
+			return n
+		}
+	}
+	added := &notice{st: n.st, how: n.how, at: at}
+	*all = append(*all, added)
+	return added
 }
 
 // deletes queues the Notifications of the entries that match the pattern and were missing in this pass.

@@ -172,7 +172,7 @@ func TestDeletesAndEmptyValues(t *testing.T) {
 		b.mustSet(replacing(update(theirPort, routedPort)))
 		b.mustSet(updating(update(theirPort+"/config", `{"mtu":1500,"description":"x"}`)))
 		b.mustSet(deleting(p))
-		b.wantRow("PORT|Ethernet8", "lanes=8 speed=100000")
+		b.wantRow("PORT|Ethernet8", "admin_status=up lanes=8 speed=100000") // enabled is true by default
 		b.wantRow("INTERFACE|Ethernet8|192.0.2.1/30", "")
 	}
 	b := aSwitch(t)

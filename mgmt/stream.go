@@ -36,6 +36,7 @@ type stream struct {
 	count  uint64       // number of passes
 
 	outbox
+	scratch []reading // used again for each entry
 
 	out    chan []*gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
@@ -274,7 +275,7 @@ func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
 	}
 	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
-		for _, w := range f.watches {
+		for w := range each(f.watches) {
 			w.group.AddTables(seen)
 			load = load && slices.Contains(w.pattern, tree.Wildcard)
 		}
@@ -466,7 +467,7 @@ func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[fetch.Chang
 	var single [][]string
 	for _, id := range tree.SortedKeys(touched) {
 		p := touched[id].pattern
-		if !slices.Contains(p, tree.Wildcard) && w.group.Single() {
+		if !slices.Contains(p, tree.Wildcard) && w.group.Single() && len(w.below) == 0 {
 			single = append(single, p)
 			continue
 		}
@@ -509,6 +510,11 @@ func (w *watch) concerns(c *fetch.Touched) ([]string, bool) {
 			}
 		}
 		return keys, true
+	}
+	for _, b := range w.below {
+		if keys, ok := b.concerns(c); ok {
+			return keys[:len(w.pattern)], true
+		}
 	}
 	return nil, false
 }

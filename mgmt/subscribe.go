@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
@@ -158,11 +159,15 @@ type watch struct {
 	rank int
 	// sent holds, for each entry, a hash of the last sent value of each leaf. 0 means that no value was sent.
 	sent map[string]*sentEntry
+	// atomic means that an entry is sent whole, with the entries below it, which below watches.
+	atomic bool
+	below  []*watch
 }
 
 type sentEntry struct {
 	keys   []string
 	hashes []uint64
+	below  int    // number of entries below it, if it is atomic
 	pass   uint64 // the last pass in which the entry existed
 }
 
@@ -259,16 +264,39 @@ func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool)
 	var out []*watch
 	for _, t := range targets {
 		sel := m.SelectLeaves(t.Node, t.Shows(filter))
+		atomic := map[*tree.List]*watch{}
 		for i, g := range m.ByReference {
-			if s := sel[g]; s != nil {
-				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g), rank: i,
-					sent: map[string]*sentEntry{}})
+			s := sel[g]
+			if s == nil {
+				continue
 			}
+			w := &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g), rank: i,
+				sent: map[string]*sentEntry{}}
+			if w.atomic = g.Atomic && g.Node.Within(t.Node); w.atomic {
+				atomic[g] = w
+			} else if outer := atomic[g.Parent]; outer != nil {
+				outer.below = append(outer.below, w)
+				continue
+			}
+			out = append(out, w)
 		}
 	}
 	// Of several paths, too, what is referred to comes first.
 	slices.SortStableFunc(out, func(a, b *watch) int { return a.rank - b.rank })
 	return out
+}
+
+// each yields watches, and those below them.
+func each(ws []*watch) iter.Seq[*watch] {
+	return func(yield func(*watch) bool) {
+		for _, w := range ws {
+			for _, w := range append([]*watch{w}, w.below...) {
+				if !yield(w) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // tables returns the tables whose changes the on-change feeds need.
@@ -279,7 +307,7 @@ func tables(feeds []*feed) []tree.TableID {
 		if f.sample != 0 {
 			continue
 		}
-		for _, w := range f.watches {
+		for w := range each(f.watches) {
 			for i, r := range w.group.Rows {
 				id := tree.TableID{DB: r.DB, Table: r.Table}
 				if w.reads(i) && r.Source == "" && !seen[id] {

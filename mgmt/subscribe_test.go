@@ -94,16 +94,21 @@ func lines(m *gpb.SubscribeResponse) []string {
 	var out []string
 	n := m.GetUpdate()
 	for _, d := range n.GetDelete() {
-		out = append(out, "D "+tree.PathText(d))
+		out = append(out, "D "+fullPath(n, d))
 	}
 	for _, u := range n.GetUpdate() {
 		dup := ""
 		if u.GetDuplicates() > 0 {
 			dup = fmt.Sprintf(" +%d", u.GetDuplicates())
 		}
-		out = append(out, "U "+tree.PathText(u.GetPath())+" "+string(u.GetVal().GetJsonIetfVal())+dup)
+		out = append(out, "U "+fullPath(n, u.GetPath())+" "+string(u.GetVal().GetJsonIetfVal())+dup)
 	}
 	return out
+}
+
+// fullPath returns a path of a Notification, with the prefix.
+func fullPath(n *gpb.Notification, p *gpb.Path) string {
+	return tree.PathText(&gpb.Path{Elem: slices.Concat(n.GetPrefix().GetElem(), p.GetElem())})
 }
 
 // next returns the lines of the next message.

@@ -30,7 +30,7 @@ var rewrite = flag.Bool("update", false, "write the answers into the transcripts
 //	@put DB KEY F=V...           a row is written; words with spaces are quoted as in Go
 //	@remove DB KEY               a row is deleted
 //	@row KEY                     a row of CONFIG_DB follows
-//	@config                      all rows of CONFIG_DB follow
+//	@config                      all rows of CONFIG_DB follow, without the mark of the last Set
 //	get [config|proto] PATH      a Get: of all data or of the configuration, as JSON_IETF or as protobuf values
 //	delete PATH                  a Set of one operation
 //	replace|update PATH VALUE
@@ -118,7 +118,7 @@ func (r *transcript) do(word, rest string) {
 			r.answer(row)
 		}
 	case "@config":
-		r.answer(strings.TrimSuffix(r.bed.config(), "\n"))
+		r.answer(strings.TrimSuffix(r.bed.withoutMark(), "\n"))
 	case "get":
 		r.get(rest)
 	case "set":

@@ -19,6 +19,7 @@ const (
 	fieldTimestamp      = 1 // of Notification
 	fieldPrefix         = 2
 	fieldDelete         = 5
+	fieldAtomic         = 6
 	fieldDuplicates     = 4 // of Update
 )
 
@@ -28,11 +29,20 @@ type notice struct {
 	at  time.Time
 	how pass
 	raw []byte // its encoded updates and deletes
+	// entry is the entry of which the Notification is the whole content, so that its paths begin there. Nil means that
+	// it is not atomic.
+	entry *tree.Entry
 }
 
 // update adds the value of a leaf.
 func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
-	raw, dup := l.Update(e, leaf, n.st.list.GetEncoding()), uint64(n.how.duplicates)
+	dup := uint64(n.how.duplicates)
+	var raw []byte
+	if n.entry != nil {
+		raw = e.AppendUpdateIn(nil, n.entry, leaf, l.Value, n.st.list.GetEncoding())
+	} else {
+		raw = l.Update(e, leaf, n.st.list.GetEncoding())
+	}
 	size := len(raw)
 	if dup > 0 {
 		size += protowire.SizeTag(fieldDuplicates) + protowire.SizeVarint(dup)
@@ -49,6 +59,9 @@ func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 
 // gone adds the delete of a path.
 func (n *notice) gone(p *gpb.Path) {
+	if n.entry != nil {
+		p = &gpb.Path{Elem: p.GetElem()[len(n.entry.Path(n.entry.List.Node).GetElem()):]}
+	}
 	raw, err := proto.Marshal(p)
 	if err != nil {
 		return // cannot happen: every path can be encoded
@@ -59,13 +72,20 @@ func (n *notice) gone(p *gpb.Path) {
 
 // response returns the message to send.
 func (n *notice) response() *gpb.SubscribeResponse {
-	at := n.at.UnixNano()
-	size := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(at)) + len(n.st.prefix) + len(n.raw)
+	at, prefix := n.at.UnixNano(), n.st.prefix
+	if n.entry != nil {
+		p := &gpb.Path{Elem: n.entry.Path(n.entry.List.Node).GetElem()}
+		if whole := replyPrefix(n.st.list.GetPrefix(), nil); whole != nil {
+			p.Target, p.Origin = whole.GetTarget(), whole.GetOrigin()
+		}
+		prefix = protowire.AppendVarint(protowire.AppendTag(codedPrefix(p), fieldAtomic, protowire.VarintType), 1)
+	}
+	size := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(at)) + len(prefix) + len(n.raw)
 	all := make([]byte, 0, size+8)
 	all = protowire.AppendTag(all, fieldResponseUpdate, protowire.BytesType)
 	all = protowire.AppendVarint(all, uint64(size))
 	all = protowire.AppendVarint(protowire.AppendTag(all, fieldTimestamp, protowire.VarintType), uint64(at))
-	all = append(append(all, n.st.prefix...), n.raw...)
+	all = append(append(all, prefix...), n.raw...)
 	resp := &gpb.SubscribeResponse{}
 	resp.ProtoReflect().SetUnknown(all) // it is sent unchanged
 	return resp
@@ -77,9 +97,14 @@ func wirePrefix(list *gpb.SubscriptionList) []byte {
 	if p == nil {
 		return nil
 	}
+	return codedPrefix(p)
+}
+
+// codedPrefix returns an encoded prefix.
+func codedPrefix(p *gpb.Path) []byte {
 	raw, err := proto.Marshal(p)
 	if err != nil {
-		return nil // cannot happen: it was decoded from such bytes
+		return nil // cannot happen: every path can be encoded
 	}
 	return protowire.AppendBytes(protowire.AppendTag(nil, fieldPrefix, protowire.BytesType), raw)
 }

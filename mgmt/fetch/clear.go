@@ -69,7 +69,7 @@ func (r Reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wan
 		return nil
 	}
 	for i, w := range of {
-		w.e.Rows[w.row] = since(bases[i].Val(), w.e.Rows[w.row])
+		w.e.Rows[w.row], w.e.Cleared = since(bases[i].Val(), w.e.Rows[w.row])
 	}
 	return nil
 }
@@ -89,12 +89,13 @@ func later(a, b string) string {
 
 // since returns a row of counters minus their saved values. A statistic below its saved value has restarted, while the
 // object's other statistics continue. If the counting-since time of a group differs from the saved one, the whole group
-// has restarted.
-func since(was string, is map[string]string) map[string]string {
+// has restarted. at is the time of the clearing.
+func since(was string, is map[string]string) (row map[string]string, at time.Time) {
 	var base map[string]string
 	if was == "" || json.Unmarshal([]byte(was), &base) != nil {
-		return is
+		return is, time.Time{}
 	}
+	at, _ = time.Parse(time.RFC3339Nano, base[ClearedAt]) // zero if it is not known
 	out := maps.Clone(is)
 	anew := map[bool]bool{} // true for a kind of statistics that has restarted, by isDebug
 	for f, v := range base {
@@ -123,7 +124,7 @@ func since(was string, is map[string]string) map[string]string {
 		}
 		delete(out, schema.FieldCountedSince+group) // the group's other statistics continue, so there is no single time
 	}
-	return out
+	return out, at
 }
 
 // isDebug reports whether a statistic belongs to a debug counter.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -128,7 +130,11 @@ func (r Reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants
 
 // Pipelined sends commands together. It fails if any of them does, except for missing keys and keys of the wrong type.
 func Pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error) error {
-	cmds, err := db.Client().Pipelined(ctx, add)
+	return failures(db.Client().Pipelined(ctx, add))
+}
+
+// failures returns the errors of commands that were sent together.
+func failures(cmds []redis.Cmder, err error) error {
 	errs := []error{err}
 	for _, c := range cmds {
 		errs = append(errs, c.Err())
@@ -148,7 +154,16 @@ func (r Reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []
 	if err := r.fetchMade(ctx, g, wants); err != nil {
 		return err
 	}
-	err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
+	polled := slices.ContainsFunc(wants, func(w *want) bool { return g.Rows[w.row].PolledBy() != "" })
+	send := db.Client().Pipelined
+	if polled { // counters and the time of their collection are read together, as syncd writes them
+		send = db.Client().TxPipelined
+	}
+	var collected *redis.MapStringStringCmd
+	err := failures(send(ctx, func(p redis.Pipeliner) error {
+		if polled {
+			collected = p.HGetAll(ctx, schema.CountersCollected)
+		}
 		for _, w := range wants {
 			r := g.Rows[w.row]
 			switch key := r.Hash(db.Separator(), w.key); {
@@ -160,12 +175,19 @@ func (r Reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []
 			}
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		return err
 	}
+	var times map[string]time.Time
+	if polled {
+		times = schema.CollectedTimes(collected.Val())
+	}
 	for _, w := range wants {
 		w.e.Rows[w.row] = w.hash()
+		if g.Rows[w.row].PolledBy() != "" {
+			w.e.Polls = times
+		}
 	}
 	return r.fetchCleared(ctx, db, g, wants)
 }

@@ -2,7 +2,6 @@ package models
 
 import (
 	"encoding/json"
-	"fmt"
 	"hash/fnv"
 	"net/netip"
 	"slices"
@@ -14,23 +13,35 @@ import (
 	"tamtam/swss/schema"
 )
 
-// aftModules returns the mappings of openconfig-aft: the routes of APPL_DB, whatever their origin. SONiC writes the
+// aftModules returns the mappings of openconfig-aft: the routes of APPL_DB, whatever their origin, and the subnets of
+// interfaces. SONiC writes the
 // next hops into each route, but OpenConfig numbers next hops and their groups. Each number is a hash of the content,
 // so that it stays the same as long as the content does.
 func aftModules() []tree.Module {
 	const afts = "/network-instances/network-instance/afts"
-	next := func(each string, fold func(map[string]string) map[string]string, leaves ...tree.Leaf) []tree.Row {
+	next := func(each string, visit func(hops []hop, add func(key string, h hop)), leaves ...tree.Leaf) []tree.Row {
+		// fold returns what visit adds for each route that all yields.
+		fold := func(all func(map[string]string, func([]hop))) func(map[string]string) map[string]string {
+			return func(rows map[string]string) map[string]string {
+				out := map[string]string{}
+				all(rows, func(hops []hop) { visit(hops, func(key string, h hop) { out[key] = hopText(h) }) })
+				return out
+			}
+		}
 		return []tree.Row{{
-			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each, Fold: fold,
-			Entry: true, Leaves: leaves,
+			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each,
+			Fold: fold(eachRoute), Entry: true, Leaves: leaves,
+		}, {
+			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Each: each, Fold: fold(eachLink), Entry: true,
+			Leaves: leaves,
 		}}
 	}
 	m := tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
-		{Path: afts + "/next-hops/next-hop", Rows: next("index", nextHopsOf,
+		{Path: afts + "/next-hops/next-hop", Rows: next("index", visitHops,
 			leaf("state/ip-address", readOnly(text("address"))),
 			leaf("interface-ref/state/interface", readOnly(text("interface"))))},
-		{Path: afts + "/next-hop-groups/next-hop-group", Rows: next("id", groupsOf)},
-		{Path: afts + "/next-hop-groups/next-hop-group/next-hops/next-hop", Rows: next("id index", groupMembersOf,
+		{Path: afts + "/next-hop-groups/next-hop-group", Rows: next("id", visitGroups)},
+		{Path: afts + "/next-hop-groups/next-hop-group/next-hops/next-hop", Rows: next("id index", visitMembers,
 			leaf("state/weight", readOnly(text("weight"))))},
 	}}
 	group := tree.Codec{Get: func(r tree.Record) []string {
@@ -51,10 +62,15 @@ func aftModules() []tree.Module {
 	for _, family := range []string{"ipv4", "ipv6"} {
 		path := afts + "/" + family + "-unicast/" + family + "-entry"
 		row := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", Entry: true, Fits: ofFamilyOf(family)}
+		// A subnet comes before a route to the same prefix, as in the ASIC.
+		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Each: "prefix", Fold: linksOf(family),
+			Entry: true}
+		link.Leaves = []tree.Leaf{leaf("state/origin-protocol", constant("DIRECTLY_CONNECTED"))}
 		row.Leaves = []tree.Leaf{leaf("state/origin-protocol", origin)}
-		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{row}})
+		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
+		link.Leaves = []tree.Leaf{leaf("state/next-hop-group", readOnly(text("group")))}
 		row.Leaves = []tree.Leaf{leaf("state/next-hop-group", group)}
-		to.Groups = append(to.Groups, tree.Group{Path: path, Rows: []tree.Row{row}})
+		to.Groups = append(to.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
 	}
 	return []tree.Module{m, to}
 }
@@ -131,30 +147,55 @@ func eachRoute(routes map[string]string, visit func(hops []hop)) {
 	}
 }
 
-func nextHopsOf(routes map[string]string) map[string]string {
-	out := map[string]string{}
-	eachRoute(routes, func(hops []hop) {
-		for _, h := range hops {
-			out[h.index()] = hopText(h)
-		}
-	})
-	return out
+// link returns the subnet that an address of an interface makes reachable, and the next hop, for a key of INTF_TABLE. A
+// loopback, a link-local address and an address without a subnet make none.
+func link(key string) (subnet netip.Prefix, h hop, ok bool) {
+	name, text, _ := strings.Cut(key, ":")
+	p, err := netip.ParsePrefix(text)
+	if err != nil || schema.IsLoopbackName(name) || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
+		return netip.Prefix{}, hop{}, false
+	}
+	return p.Masked(), hop{Interface: name, Weight: "1"}, true
 }
 
-func groupsOf(routes map[string]string) map[string]string {
-	out := map[string]string{}
-	eachRoute(routes, func(hops []hop) { out[hopGroup(hops)] = "{}" })
-	return out
+// eachLink calls visit with the next hop of each subnet of the interfaces.
+func eachLink(interfaces map[string]string, visit func(hops []hop)) {
+	for key := range interfaces {
+		if _, h, ok := link(key); ok {
+			visit([]hop{h})
+		}
+	}
 }
 
-func groupMembersOf(routes map[string]string) map[string]string {
-	out := map[string]string{}
-	eachRoute(routes, func(hops []hop) {
-		for _, h := range hops {
-			out[fmt.Sprintf("%s %s", hopGroup(hops), h.index())] = hopText(h)
+// linksOf returns a function that returns the interfaces' subnets of a family, each with its group of next hops.
+func linksOf(family string) func(map[string]string) map[string]string {
+	return func(interfaces map[string]string) map[string]string {
+		out := map[string]string{}
+		for _, key := range tree.SortedKeys(interfaces) {
+			subnet, h, ok := link(key)
+			if _, taken := out[subnet.String()]; ok && !taken && subnet.Addr().Is4() == (family == "ipv4") {
+				out[subnet.String()] = `{"group":"` + hopGroup([]hop{h}) + `"}`
+			}
 		}
-	})
-	return out
+		return out
+	}
+}
+
+// visitHops adds the next hops of a route.
+func visitHops(hops []hop, add func(key string, h hop)) {
+	for _, h := range hops {
+		add(h.index(), h)
+	}
+}
+
+// visitGroups adds the group of a route's next hops.
+func visitGroups(hops []hop, add func(key string, h hop)) { add(hopGroup(hops), hop{}) }
+
+// visitMembers adds the members of the group of a route's next hops.
+func visitMembers(hops []hop, add func(key string, h hop)) {
+	for _, h := range hops {
+		add(hopGroup(hops)+" "+h.index(), h)
+	}
 }
 
 func hopText(h hop) string {

@@ -100,8 +100,22 @@ func interfaceLeaves(at, up string) []tree.Leaf {
 		leaf(at+"/type", interfaceType()),
 		leaf(at+"/mtu", orElse(text("mtu"), "9100")),
 		leaf(at+"/description", text("description")),
-		leaf(at+"/enabled", words("admin_status", up, "true", "up", "false", "down")),
+		leaf(at+"/enabled", enabled(up)),
 	}
+}
+
+// enabled returns the codec of the administrative status; absent is the value of a row without it. Such a port is down
+// in SONiC, but OpenConfig's default is true: a Set that removes the leaf writes that.
+func enabled(absent string) tree.Codec {
+	c := words("admin_status", absent, "true", "up", "false", "down")
+	put := c.Put
+	c.Put = func(r tree.Record, v []string) error {
+		if len(v) == 0 && absent == "false" {
+			v = tree.One("true")
+		}
+		return put(r, v)
+	}
+	return c
 }
 
 // namedLeaves returns the leaves that follow from the name.

@@ -46,7 +46,8 @@ func unsaid(c tree.Codec, then string) tree.Codec {
 // lagMemberGroup returns the group of the members of a PortChannel.
 func lagMemberGroup() tree.Group {
 	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
-	return tree.Group{Path: "/interfaces/interface/aggregation/members/member", Second: true, Rows: []tree.Row{
+	const path = "/interfaces/interface/aggregation/members/member"
+	return tree.Group{Path: path, Second: true, Unique: []string{"config/interface"}, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{interface}", Only: "PortChannel", Leaves: []tree.Leaf{
 			leaf("state/oper-status", words(schema.FieldOperStatus, "",

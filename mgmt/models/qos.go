@@ -89,7 +89,11 @@ func queueRow(key string, pairs ...string) tree.Row {
 	row := objectRow(schema.CountersQueueNameMap, key)
 	row.Entry = true
 	for i := 0; i < len(pairs); i += 2 {
-		row.Leaves = append(row.Leaves, leaf("state/"+pairs[i], readOnly(text("SAI_QUEUE_STAT_"+pairs[i+1]))))
+		c := readOnly(text("SAI_QUEUE_STAT_" + pairs[i+1]))
+		if strings.Contains(pairs[i+1], "WATERMARK") {
+			c.Group = "QUEUE_WATERMARK"
+		}
+		row.Leaves = append(row.Leaves, leaf("state/"+pairs[i], c))
 	}
 	return row
 }

@@ -378,7 +378,8 @@ func (t *Tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 	mine := map[string]*claim{}
 	for _, e := range touched {
 		change := &finishing{tx: t, e: e}
-		if e.List != n.List || !e.present || !change.Changed(strings.TrimPrefix(n.Path, n.List.Node.Path+"/")) {
+		if e.List != n.List || !e.present || n.KeyIndex >= 0 && !change.Created() ||
+			n.KeyIndex < 0 && !change.Changed(strings.TrimPrefix(n.Path, n.List.Node.Path+"/")) {
 			continue
 		}
 		for _, v := range e.Value(n) {

@@ -102,6 +102,9 @@ func (b *builder) walk(n *Node, e *yang.Entry, t reflect.Type) {
 
 func (b *builder) list(n *Node, e *yang.Entry) {
 	g := &List{Node: n, Parent: n.Parent.List, Derive: map[int]Codec{}}
+	g.Atomic = slices.ContainsFunc(e.Exts, func(x *yang.Statement) bool {
+		return strings.HasSuffix(x.Keyword, ":telemetry-atomic")
+	})
 	g.Keys = append(slices.Clone(g.Parent.Keys), strings.Fields(e.Key)...)
 	g.Parent.Kids = append(g.Parent.Kids, g)
 	n.List = g

@@ -23,6 +23,9 @@ type Entry struct {
 	shaded   map[*Node]bool      // leaves that are hidden because the view hides their data at another path
 	Other    bool                // true if its row is an entry of another list
 
+	Polls   map[string]time.Time // when each group of counters was collected; nil if that is not known
+	Cleared time.Time            // when its counters were cleared; zero if they were not
+
 	Recalled *Recall // the values of its leaves at an earlier time
 	Same     uint64  // bit set of the rows that have not changed since then
 }
@@ -48,6 +51,19 @@ func NewEntries(g *List, keys [][]string) []*Entry {
 		es[i] = &all[i]
 	}
 	return es
+}
+
+// CollectedAt returns the time at which a counter was collected, or cleared since then. It is zero if the leaf is not a
+// polled counter, or if the time is not known.
+func (e *Entry) CollectedAt(n *Node) time.Time {
+	if e.Polls == nil || !n.Counter() {
+		return time.Time{}
+	}
+	at := e.Polls[n.PolledBy()]
+	if !at.IsZero() && e.Cleared.After(at) {
+		return e.Cleared
+	}
+	return at
 }
 
 // Exists reports whether one of the rows that make up the entry exists.

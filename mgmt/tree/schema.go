@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,7 @@ type List struct {
 	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
 	View   string                       // reason why the list is not written at this path; empty if it is
 	Second bool                         // see [Group.Second]
+	Atomic bool                         // true if all of an entry is sent whenever a part of it changes
 	// Through executes a Set of a view at the path where the data is written. If it is nil, a Set cannot write the
 	// view.
 	Through *Through
@@ -341,34 +343,36 @@ func (g *List) FieldEntry(row *ListRow, keys []string, field string) []string {
 	return e
 }
 
-// polledBy returns the groups of counters, as keys of FLEX_COUNTER_TABLE, that a row is polled with. It is nil if the
-// row is not polled.
-func polledBy(r *ListRow) []string {
+// PolledBy returns the group of counters, as a key of FLEX_COUNTER_TABLE, that the row is polled with. It is empty if
+// the row is not polled.
+func (r *ListRow) PolledBy() string {
 	switch {
 	case r.DB != swss.CountersDB:
-		return nil
+		return ""
 	case r.Table == schema.CountersTailStamp: // made of ACL counters whenever these are polled
-		return []string{"ACL"}
+		return "ACL"
 	}
 	switch r.Map {
 	case schema.CountersACLRuleMap:
-		return []string{"ACL"}
+		return "ACL"
 	case schema.CountersPolicerNameMap:
-		return []string{"POLICER"}
+		return "POLICER"
 	case schema.CountersPortNameMap:
-		return []string{"PORT"}
+		return "PORT"
 	case schema.CountersQueueNameMap:
-		return []string{"QUEUE", "QUEUE_WATERMARK"}
+		return "QUEUE"
 	}
-	return nil
+	return ""
 }
 
-// PolledBy returns the groups of counters that the leaf is polled with.
-func (n *Node) PolledBy() (groups []string) {
+// PolledBy returns the group of counters that the leaf is polled with, or "".
+func (n *Node) PolledBy() string {
 	for _, b := range n.Binds {
-		groups = append(groups, polledBy(n.List.Rows[b.Row])...)
+		if group := n.List.Rows[b.Row].PolledBy(); group != "" {
+			return cmp.Or(b.Codec.Group, group)
+		}
 	}
-	return groups
+	return ""
 }
 
 // Sharers returns the entries that have the row, by the keys that the row's key contains, and a pattern that matches

@@ -131,6 +131,8 @@ type Codec struct {
 	// Kept means that a Set which replaces or deletes a container of the leaf keeps its value, unless it names the
 	// leaf.
 	Kept bool
+	// Group is the group of counters that the leaf is polled with, if that is not the group of its row.
+	Group string
 	// Through writes a leaf in the list that holds the configuration.
 	Through *Through
 }

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"strconv"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -24,7 +25,17 @@ const (
 
 // AppendUpdate appends the encoded update of a leaf, without an intermediate message.
 func (e *Entry) AppendUpdate(dst []byte, n *Node, v []string, enc gpb.Encoding) []byte {
-	path, tail := e.CodedPath(), n.codedTail(e)
+	return e.appendUpdate(dst, e.CodedPath(), n, v, enc)
+}
+
+// AppendUpdateIn appends the encoded update of a leaf, with its path from an enclosing entry, or from the entry itself.
+func (e *Entry) AppendUpdateIn(dst []byte, outer *Entry, n *Node, v []string, enc gpb.Encoding) []byte {
+	return e.appendUpdate(dst, bytes.TrimPrefix(e.CodedPath(), outer.CodedPath()), n, v, enc)
+}
+
+// appendUpdate appends the encoded update of a leaf of the entry at an encoded path.
+func (e *Entry) appendUpdate(dst, path []byte, n *Node, v []string, enc gpb.Encoding) []byte {
+	tail := n.codedTail(e)
 	dst = protowire.AppendTag(dst, fieldPath, protowire.BytesType)
 	dst = protowire.AppendVarint(dst, uint64(len(path)+len(tail)))
 	dst = append(append(dst, path...), tail...)

@@ -13,6 +13,7 @@ import (
 	"tamtam/sai/redis/flex"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 
@@ -62,7 +63,8 @@ func (g *rig) poll(after time.Duration) time.Duration {
 // Counters of the ASIC queue are read when due, at the group's interval.
 func TestPollCounters(t *testing.T) {
 	ctx := context.Background()
-	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+	now := start
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{Now: func() time.Time { return now }})
 	g.createSwitch()
 	vid, real := g.counter()
 	g.must("group", g.client.SetCounterGroup(ctx, aclGroup, CounterGroup{Interval: 10 * time.Second,
@@ -85,6 +87,7 @@ func TestPollCounters(t *testing.T) {
 		t.Errorf("a disabled group is polled at %v; row %q", next, g.row(swss.CountersDB, row))
 	}
 	g.must("group", g.client.SetCounterGroup(ctx, aclGroup, CounterGroup{Enabled: enable(true)}))
+	collected := ""
 	for _, step := range []struct {
 		at   time.Duration
 		n    int // value in the ASIC
@@ -98,11 +101,17 @@ func TestPollCounters(t *testing.T) {
 		{75 * time.Second, 5, 5, 85 * time.Second},
 	} {
 		g.count(real, step.n)
+		if now = start.Add(step.at); step.n == step.want {
+			collected = aclGroup + "=" + now.Format(time.RFC3339Nano)
+		}
 		if next := g.poll(step.at); next != step.next {
 			t.Errorf("at %v: next is at %v, want %v", step.at, next, step.next)
 		}
 		if got := g.row(swss.CountersDB, row); got != value(step.want) {
 			t.Errorf("at %v: row %q, want %q", step.at, got, value(step.want))
+		}
+		if got := g.row(swss.CountersDB, schema.CountersCollected); got != collected {
+			t.Errorf("at %v: collected at %q, want %q", step.at, got, collected)
 		}
 	}
 	g.count(real, 6)

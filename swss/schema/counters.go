@@ -26,6 +26,17 @@ const FieldCountedSince = "COUNTED_SINCE_"
 // GroupPort is the group in which the counters of ports are polled.
 const GroupPort = "PORT_STAT_COUNTER"
 
+// CollectedTimes returns the times in a hash of CountersCollected, by the groups' keys in FLEX_COUNTER_TABLE.
+func CollectedTimes(hash map[string]string) map[string]time.Time {
+	times := make(map[string]time.Time, len(hash))
+	for group, text := range hash {
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			times[strings.TrimSuffix(group, "_STAT_COUNTER")] = at
+		}
+	}
+	return times
+}
+
 // DefaultPoll returns the default interval of a group of counters, as in SONiC.
 func DefaultPoll(group string) time.Duration {
 	switch group {

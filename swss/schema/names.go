@@ -161,6 +161,8 @@ const (
 	CountersACLTableMap   = "ACL_TABLE_NAME_MAP"       // TABLE -> oid of the ACL table; a feature's is TABLE:FEATURE
 	// CountersPolicerNameMap maps names to policers; the names are those of groups of COPP_GROUP.
 	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
+	// CountersCollected is a hash with the time at which syncd last read the counters of each group.
+	CountersCollected = "TAMTAM_COLLECTED"
 	// CountersCleared is a hash with the values of counters when an operator cleared them: the fields as JSON, by the
 	// key of their row. mgmtd subtracts them. A process that resets the counters of a row deletes the row's field.
 	CountersCleared = "TAMTAM_CLEARED"

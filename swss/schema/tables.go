@@ -329,6 +329,9 @@ func measuredTables() []Table {
 			Fields: []Field{{Name: FieldCountedSince + "GROUP", Form: "a time as in RFC 3339",
 				Words: "Of a port and the switch: since when the counters that are polled as GROUP count, for as long the " +
 					"object is in the chip that counts. Empty: not known, as where they were cleared in the chip."}}},
+		{Counters: CountersCollected, Words: "When syncd last read the counters of a group.",
+			Fields: []Field{{Name: "group", Form: "a time as in RFC 3339",
+				Words: "The group is named as in FLEX_COUNTER_DB. A poll of more than 1000 objects has several times."}}},
 		names(CountersPortNameMap, "port", oid, "The ports."),
 		names(CountersLAGNameMap, "PortChannel", oid, "The PortChannels."),
 		names(CountersQueueNameMap, "port:number", oid, "The queues."),

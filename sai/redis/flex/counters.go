@@ -15,6 +15,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/redis/protocol"
+	"tamtam/swss/schema"
 )
 
 // Poll reads the counters of the groups that are due at now into COUNTERS_DB. A group is due when it is enabled, and
@@ -119,7 +120,7 @@ func (c *Counters) pollGroup(ctx context.Context, name string) error {
 	return nil
 }
 
-// pollSome reads objects of a group and writes their rows in one round trip.
+// pollSome reads objects of a group and writes their rows, and the time, in one transaction.
 func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +129,10 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 		return nil
 	}
 	var high peaks
-	_, err := c.out.Client().Pipelined(ctx, func(to redis.Pipeliner) error {
+	at := c.births.now()
+	// Rows and their time are written together, so that no reader takes counters for older or newer than they are.
+	_, err := c.out.Client().TxPipelined(ctx, func(to redis.Pipeliner) error {
+		to.HSet(ctx, schema.CountersCollected, name, at.UTC().Format(time.RFC3339Nano))
 		for _, vid := range vids {
 			p := g.Counters[vid]
 			if p == nil {
