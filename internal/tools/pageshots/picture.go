@@ -95,7 +95,7 @@ func picture(ctx context.Context, at string, s setting) error {
 	after("pointer over a link", both, chromedp.ActionFunc(func(ctx context.Context) error {
 		return input.DispatchMouseEvent(input.MouseMoved, is.LinkX, is.LinkY).Do(ctx)
 	}), settled)
-	return errors.Join(append(errs, *complaints...)...)
+	return errors.Join(append(errs, complaints.take())...)
 }
 
 // mouse does something with the left button, at a distance from the middle of the picture.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/log"
@@ -61,13 +62,33 @@ var views = []view{
 // patience is the maximum time for a page.
 const patience = 20 * time.Second
 
+// complaints holds the errors that the browser reported and that were not taken yet.
+type complaints struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+// add adds an error.
+func (c *complaints) add(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+// take removes the errors, and returns them as one.
+func (c *complaints) take() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := errors.Join(c.errs...)
+	c.errs = nil
+	return err
+}
+
 // tab opens a page in a setting. errs receives the complaints of the browser.
-func tab(ctx context.Context, s setting) (of context.Context, errs *[]error, end func(), err error) {
+func tab(ctx context.Context, s setting) (of context.Context, errs *complaints, end func(), err error) {
 	ctx, end = chromedp.NewContext(ctx)
-	errs = new([]error)
-	complain := func(format string, args ...any) {
-		*errs = append(*errs, fmt.Errorf("%v: "+format, append([]any{s}, args...)...))
-	}
+	errs = new(complaints)
+	complain := func(format string, args ...any) { errs.add("%v: "+format, append([]any{s}, args...)...) }
 	chromedp.ListenTarget(ctx, func(event any) { // called for one event at a time
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
@@ -108,11 +129,11 @@ func walk(ctx context.Context, url string, s setting, out, all string) (n int, e
 	}
 	for _, v := range views {
 		if err := v.visit(ctx, s, out, all); err != nil {
-			return n, errors.Join(append(*errs, fmt.Errorf("%v: %s: %w", s, v.name, err))...)
+			return n, errors.Join(errs.take(), fmt.Errorf("%v: %s: %w", s, v.name, err))
 		}
 		n++
 	}
-	return n, errors.Join(*errs...)
+	return n, errs.take()
 }
 
 // visit clicks to a view, checks it and takes its picture.
@@ -231,7 +252,7 @@ func keyboard(ctx context.Context, url string) (stops int, err error) {
 		}
 		stops += n
 	}
-	return stops, errors.Join(append(*errs, err)...)
+	return stops, errors.Join(errs.take(), err)
 }
 
 // next presses Tab.
