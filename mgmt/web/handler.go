@@ -208,7 +208,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	if err != nil {
 		return err
 	}
-	q.format = format
+	q.format, q.lacks = format, p.cfg.Lacks
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
 		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil,
 		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path], lacks: p.cfg.Lacks,

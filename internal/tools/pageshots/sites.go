@@ -55,8 +55,9 @@ var sites = []site{
 	{name: "two-switches", serve: labOf("two-switches"), want: labViews, pictured: true},
 	{name: "leaf-spine", serve: labOf("leaf-spine"), want: labViews, pictured: true},
 	{name: "switch", serve: aSwitch, want: switchViews, lack: notOfSwitch},
-	{name: "fleet", serve: aFleet, want: fleetViews, also: slices.Concat(filtered("/stored", "switch"),
-		[]string{"/stored?by=drop.reason&kind=drops"})},
+	{name: "fleet", serve: aFleet, want: fleetViews, also: []string{"/stored?since=all",
+		"/stored?since=all&by=switch-id&sort=-delay.p99&top=5", "/stored?since=all&where=switch-id+is+none",
+		"/stored?since=all&by=drop.reason&kind=drops", "/stored?since=all&show=packets,link.p50&by=flow"}},
 }
 
 // labOf returns a function that serves an experiment.
@@ -111,7 +112,8 @@ func aFleet(ctx context.Context, s *site, p programs) (wait func(), err error) {
 	if err != nil {
 		return wait, err
 	}
-	return wait, until(ctx, s.url, "/flows", "/packets", "/drops", "/sources")
+	return wait, until(ctx, s.url, "/flows", "/packets", "/drops", "/sources",
+		"/stored?since=all&by=switch-id")
 }
 
 // start starts a program, and waits for the line with its address.

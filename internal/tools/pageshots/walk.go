@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,11 +69,14 @@ type complaints struct {
 	errs []error
 }
 
-// add adds an error.
+// add adds an error, unless there is such a one.
 func (c *complaints) add(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.errs = append(c.errs, fmt.Errorf(format, args...))
+	err := fmt.Errorf(format, args...)
+	if !slices.ContainsFunc(c.errs, func(e error) bool { return e.Error() == err.Error() }) {
+		c.errs = append(c.errs, err)
+	}
 }
 
 // take removes the errors, and returns them as one.
