@@ -124,7 +124,7 @@ func ready(ctx context.Context) error {
 		var is bool
 		err := chromedp.Run(ctx, chromedp.Evaluate(`document.readyState !== "loading" &&
 			!document.documentElement?.dataset.left && !!document.querySelector("h1") &&
-			document.getElementById("pause")?.hidden !== true`, &is))
+			!document.querySelector("#pause[hidden], #zoom[hidden]")`, &is))
 		if err == nil && is {
 			return nil
 		}

@@ -48,9 +48,9 @@ type view struct {
 var views = []view{
 	{"network", `nav a[href="/"]`, "Network", wideLight},
 	{"flows", `nav a[href^="/flows"]`, "Flows", wideDark},
-	{"flow", `tbody a[href*="/flow?"]`, "A flow's way", wideLight},
+	{"flow", `tbody a[href*="/flow?"]`, "A flow's path", wideLight},
 	{"packets", `nav a[href^="/packets"]`, "Packets", wideLight},
-	{"packet", `tbody a[href*="/packet?"]`, "A packet's way", wideDark},
+	{"packet", `tbody a[href*="/packet?"]`, "A packet's path", wideDark},
 	{"drops", `nav a[href^="/drops"]`, "Drops", wideLight},
 	{"marking", `nav a[href^="/marking"]`, "Alternate marking", wideLight},
 	{"periods", `tbody a[href*="/periods?"]`, "Periods", narrowDark},
