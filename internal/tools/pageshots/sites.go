@@ -31,7 +31,7 @@ type site struct {
 
 // Views that have rows in the lab, those of one switch, and those that only a collector has.
 var (
-	labViews   = []string{"/", "/time", "/load", "/totals", "/drops", "/switches", "/switch", "/sources", "/marking",
+	labViews = []string{"/", "/time", "/load", "/totals", "/drops", "/switches", "/switch", "/sources", "/marking",
 		"/sketches"}
 	tamViews   = append(slices.Clone(labViews), "/flows", "/flow", "/packets", "/packet", "/periods")
 	fleetViews = []string{"/", "/time", "/flows", "/flow", "/packets", "/packet", "/drops", "/marking", "/alarms",
