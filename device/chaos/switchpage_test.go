@@ -121,7 +121,7 @@ func TestSwitchPage(t *testing.T) {
 		return strings.Contains(text, "ACL rule EDGE|RULE_1")
 	})
 	send(8)
-	p.shows(s, "/drops", "The book of leaf1", "By reason", "By port", "By rule", "acl",
+	p.shows(s, "/drops", "The account of leaf1", "By reason", "By port", "By rule", "acl",
 		"chip.acl hit EDGE EDGE|RULE_1 → drop",
 		"10.1.0.5", "Ethernet0")
 	p.shows(s, "/switch?name=leaf1", "TAM_TAILSTAMPING_TABLE|lost", "pending", "nowhere",

@@ -98,10 +98,12 @@ func (q *request) Comparisons() (list []choice) {
 	return list
 }
 
-// OverTime returns the views of series, with the requested time and comparison.
+// OverTime returns the views of series that can have data here, with the requested time and comparison.
 func (q *request) OverTime() (list []choice) {
 	for _, x := range [][2]string{{"/time", "rows"}, {"/load", "load"}, {"/totals", "totals of sketches"}} {
-		list = append(list, choice{x[1], q.Link(x[0], compareParam, q.get(compareParam)), q.view.path == x[0]})
+		if q.lacks[x[0]] == "" {
+			list = append(list, choice{x[1], q.Link(x[0], compareParam, q.get(compareParam)), q.view.path == x[0]})
+		}
 	}
 	return list
 }

@@ -92,11 +92,11 @@ var views = []view{
 		true, nil, (*Page).totals},
 	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
 		true, []rows.RowKind{rows.StampRows}, (*Page).flows},
-	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},
+	{"/flow", "flow", "A flow's path", "", []string{"since", "flow", "path"},
 		false, []rows.RowKind{rows.StampRows}, (*Page).flow},
 	{"/packets", "packets", "Packets", "Packets", []string{"since", "q", "end", "page"},
 		true, []rows.RowKind{rows.PacketRows}, (*Page).packets},
-	{"/packet", "packet", "A packet's way", "", []string{"since", "key", "time", "at"},
+	{"/packet", "packet", "A packet's path", "", []string{"since", "key", "time", "at"},
 		false, []rows.RowKind{rows.PacketRows}, (*Page).packet},
 	{"/drops", "drops", "Drops", "Drops", []string{"since", "source", "reason", "switch", "rule", "page"},
 		true, []rows.RowKind{rows.DropRows}, (*Page).dropped},
@@ -209,7 +209,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	if err != nil {
 		return err
 	}
-	q.format = format
+	q.format, q.lacks = format, p.cfg.Lacks
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
 		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil,
 		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path], lacks: p.cfg.Lacks,

@@ -127,4 +127,12 @@ func TestTotals(t *testing.T) {
 	for _, why := range webtest.Check(text).Wrong {
 		t.Error(why)
 	}
+	b.Sketches = []result.Sketch{{Time: begin, Switch: "leaf1", Task: "t", Key: "entropy", Bounded: true}}
+	_, text = get(t, put(t, b, nil), "/totals")
+	if !strings.Contains(text, "t of leaf1: entropy; the top is 0") {
+		t.Error("an estimate of 0 has no chart")
+	}
+	for _, why := range webtest.Check(text).Wrong {
+		t.Errorf("an estimate of 0: %s", why)
+	}
 }

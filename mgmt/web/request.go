@@ -44,7 +44,8 @@ type request struct {
 	format string // ending of the path: an export; empty for the page itself
 	// grouped is true if the page shows groups of the rows
 	grouped bool
-	chosen  listing // the rows that a filter selects; nil if the view has none
+	chosen  listing           // the rows that a filter selects; nil if the view has none
+	lacks   map[string]string // Config.Lacks
 }
 
 // request parses the parameters of an address.

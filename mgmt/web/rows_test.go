@@ -247,7 +247,7 @@ func (w *world) page(t *testing.T, rows int) *Page {
 			{switch: leaf1, target: "l1:1", session: w}, {switch: spine1, target: "s1:1", session: w},
 			{switch: spine2, target: "s2:1", session: w}]}]`)}
 	if cfg.Own && rows == 0 {
-		cfg.Lacks = map[string]string{"/flows": "that takes a collector"}
+		cfg.Lacks = map[string]string{"/flows": "that takes a collector", "/time": "that takes a collector"}
 	}
 	p, err := New(cfg)
 	if err != nil {

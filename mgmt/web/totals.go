@@ -101,7 +101,10 @@ func (d *totalsData) draw(items []rows.TotalItem) {
 			}
 		}
 		c.Most = numberText(most)
-		scale := 1 / max(most, math.SmallestNonzeroFloat64)
+		scale := 1.0
+		if most > 0 {
+			scale = 1 / most
+		}
 		for _, x := range series[k] {
 			title := "estimate " + numberText(x.Estimate)
 			if x.Bounded {

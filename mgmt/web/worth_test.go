@@ -143,7 +143,7 @@ func TestCuts(t *testing.T) {
 		f.switches[0].Marking = append(f.switches[0].Marking, MarkingSession{Name: "m"})
 	}
 	p := put(t, b, func(c *Config) { c.Switches = f })
-	reports(t, p, "/flow?flow=f&path=0", "Other ways; 2 more are not shown")
+	reports(t, p, "/flow?flow=f&path=0", "Other paths; 2 more are not shown")
 	reports(t, p, "/packets", fmt.Sprintf("and %d more<", rowsOfPage+3-mostChoices))
 	reports(t, p, "/drops", fmt.Sprintf("Drops by reason; %d lines more are not shown", rowsOfPage+3-mostTallies),
 		"!Drops by place;")

@@ -110,7 +110,7 @@ func able(ctx context.Context) error {
 		fmt.Sprintf("document.write(%q); document.close(); console.error('wrong')", wrongPage), nil)); err != nil {
 		return err
 	}
-	all := errors.Join(append([]error{check(ctx, "layout"), named(ctx, "names")}, *complaints...)...)
+	all := errors.Join(check(ctx, "layout"), named(ctx, "names"), complaints.take())
 	var errs []error
 	for _, want := range []string{"the page scrolls sideways", "texts over each other: \"first\" and \"second\"",
 		"a number on two lines: 1,234,567,890", "wider than its place: td", "a label on a crossing: \"covers\"",

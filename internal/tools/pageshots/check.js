@@ -20,7 +20,7 @@
     if (known.has(e)) return known.get(e);
     const style = getComputedStyle(e);
     let box = clipped(e.parentElement);
-    if (style.display === "none" || style.visibility !== "visible" || style.clipPath !== "none") box = null;
+    if (!e.checkVisibility() || style.visibility !== "visible" || style.clipPath !== "none") box = null;
     else if (box && style.overflowX !== "visible" && !(e instanceof SVGElement && e.parentElement.closest("svg"))) {
       const r = e.getBoundingClientRect();
       box = { left: Math.max(box.left, r.left), top: Math.max(box.top, r.top), right: Math.min(box.right, r.right),

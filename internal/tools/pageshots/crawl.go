@@ -14,20 +14,23 @@ import (
 // mostOfView is the maximum number of pages of one view, such as paths of flows.
 const mostOfView = 3
 
-// crawl clicks through the links of a site, and checks each page in all settings.
-func (s *site) crawl(ctx context.Context) (pages int, err error) {
+// mostWrong is the number of pages with errors after which a crawl ends.
+const mostWrong = 50
+
+// crawl clicks through the links of a site, checks each page in all settings, and reports its errors.
+func (s *site) crawl(ctx context.Context, report func(error)) (pages int) {
 	ctx, complaints, end, err := tab(ctx, wideLight)
 	defer end()
 	if err != nil {
-		return 0, err
+		report(err)
+		return 0
 	}
 	type link struct{ from, to string }
 	queue, seen, done := []link{{"", "/"}}, map[string]int{}, map[string]bool{"/": true}
 	for _, to := range s.also {
 		queue = append(queue, link{"", to})
 	}
-	var errs []error
-	at := ""
+	at, wrong := "", 0
 	for ; len(queue) > 0; queue = queue[1:] {
 		next := queue[0]
 		path, _, _ := strings.Cut(next.to, "?")
@@ -36,10 +39,11 @@ func (s *site) crawl(ctx context.Context) (pages int, err error) {
 		}
 		seen[path]++
 		links, err := s.visit(ctx, next.from, next.to, at)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s, %s: %w", s.name, next.to, err))
-			if len(errs) > 50 {
-				break
+		if err = errors.Join(err, complaints.take()); err != nil {
+			report(fmt.Errorf("%s: %w", next.to, err))
+			if wrong++; wrong == mostWrong {
+				report(fmt.Errorf("%d pages have errors: the crawl ends here", wrong))
+				return pages
 			}
 		}
 		at = next.to
@@ -53,15 +57,15 @@ func (s *site) crawl(ctx context.Context) (pages int, err error) {
 	}
 	for _, path := range s.want {
 		if seen[path] == 0 {
-			errs = append(errs, fmt.Errorf("%s: no link leads to %s", s.name, path))
+			report(fmt.Errorf("no link leads to %s", path))
 		}
 	}
 	for _, path := range s.lack {
 		if seen[path] > 0 {
-			errs = append(errs, fmt.Errorf("%s: a link leads to %s, which can have no content here", s.name, path))
+			report(fmt.Errorf("a link leads to %s, which can have no content here", path))
 		}
 	}
-	return pages, errors.Join(append(errs, *complaints...)...)
+	return pages
 }
 
 // hrefs lists the addresses of a page's links to pages of the same site.
@@ -120,7 +124,7 @@ func ready(ctx context.Context) error {
 		var is bool
 		err := chromedp.Run(ctx, chromedp.Evaluate(`document.readyState !== "loading" &&
 			!document.documentElement?.dataset.left && !!document.querySelector("h1") &&
-			document.getElementById("pause")?.hidden !== true`, &is))
+			!document.querySelector("#pause[hidden], #zoom[hidden]")`, &is))
 		if err == nil && is {
 			return nil
 		}

@@ -18,6 +18,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strings"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -83,26 +85,45 @@ func run(ctx context.Context, tamtam, collectd, browser, out, all, only string) 
 	if err := able(browsing); err != nil {
 		return err
 	}
-	var errs []error
 	used := 0
+	var failed []string
 	for _, of := range sites {
 		if !chosen.MatchString(of.name) {
 			continue
 		}
 		used++
-		errs = append(errs, of.use(ctx, browsing, programs{tamtam, collectd, filepath.Join(dir, fmt.Sprint(used))}, out, all))
+		began, n := time.Now(), 0
+		of.use(ctx, browsing, programs{tamtam, collectd, filepath.Join(dir, fmt.Sprint(used))}, out, all, func(err error) {
+			if err != nil {
+				n++
+				fmt.Fprintf(os.Stderr, "%s: %v\n", of.name, err)
+			}
+		})
+		word := "passed"
+		if n > 0 {
+			word = "FAILED"
+			failed = append(failed, regexp.QuoteMeta(of.name))
+		}
+		fmt.Printf("%s: %s in %.0f s\n", of.name, word, time.Since(began).Seconds())
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted at %s: %w", of.name, ctx.Err())
+		}
 	}
 	if used == 0 {
 		return fmt.Errorf("-only %q: no site has such a name", only)
 	}
-	if out != "" {
-		errs = append(errs, weigh(out))
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d sites failed; to use only these: -only '^(%s)$'", len(failed), used,
+			strings.Join(failed, "|"))
 	}
-	return errors.Join(errs...)
+	if out != "" {
+		return weigh(out)
+	}
+	return nil
 }
 
-// use serves a site, and uses it in the browser.
-func (s site) use(ctx, browsing context.Context, p programs, out, all string) error {
+// use serves a site, uses it in the browser, and reports each error as it occurs.
+func (s site) use(ctx, browsing context.Context, p programs, out, all string, report func(error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wait, err := s.serve(ctx, &s, p)
@@ -111,28 +132,24 @@ func (s site) use(ctx, browsing context.Context, p programs, out, all string) er
 	}
 	defer cancel() // before the wait
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.name, err)
+		report(err)
+		return
 	}
-	pages, err := s.crawl(browsing)
-	fmt.Printf("%s: %d pages, each in %d settings\n", s.name, pages, len(settings))
-	errs := []error{err}
+	fmt.Printf("%s: %d pages, each in %d settings\n", s.name, s.crawl(browsing, report), len(settings))
 	if s.pictured {
-		errs = append(errs, picture(browsing, s.url, wideLight), picture(browsing, s.url, narrowDark))
+		report(picture(browsing, s.url, wideLight))
+		report(picture(browsing, s.url, narrowDark))
 	}
 	if s.walked {
 		for _, set := range settings {
 			n, err := walk(browsing, s.url, set, out, all)
+			report(err)
 			fmt.Printf("%s, %v: %d views by the mouse\n", s.name, set, n)
-			errs = append(errs, err)
 		}
 		stops, err := keyboard(browsing, s.url)
+		report(err)
 		fmt.Printf("%s: %d stops of the focus by the keyboard\n", s.name, stops)
-		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%s: %w", s.name, err)
-	}
-	return nil
 }
 
 // mostBytes is the maximum total size of the pictures.

@@ -15,6 +15,7 @@ type pictured struct {
 	Width, Height        float64 // of the picture
 	X, Y                 float64 // the middle of its frame in the window
 	Left, Top            float64 // how far it is scrolled
+	MostLeft, MostTop    float64 // how far it can be scrolled
 	Whole                bool    // true if all of it is visible
 	Says                 string  // the text below it
 	Links, Nodes, Labels int
@@ -29,6 +30,7 @@ const picturing = `(() => {
 	const name = svg.querySelector(".name").getBoundingClientRect();
 	return { Width: svg.getBoundingClientRect().width, Height: svg.getBoundingClientRect().height,
 		X: b.left + b.width / 2, Y: b.top + b.height / 2, Left: frame.scrollLeft, Top: frame.scrollTop,
+		MostLeft: frame.scrollWidth - frame.clientWidth, MostTop: frame.scrollHeight - frame.clientHeight,
 		Whole: frame.scrollWidth <= frame.clientWidth + 1 && frame.scrollHeight <= frame.clientHeight + 1,
 		Says: document.getElementById("pointed").textContent,
 		Links: svg.querySelectorAll('.link[tabindex="0"]').length, Nodes: svg.querySelectorAll(".node").length,
@@ -84,9 +86,9 @@ func picture(ctx context.Context, at string, s setting) error {
 	after("button Whole", func() bool { return is.Whole }, button("fit"))
 	after("key +", larger, focus(".frame"), chromedp.KeyEvent("+"))
 	after("key + again, six times", larger, chromedp.KeyEvent("++++++"))
-	after("arrows", func() bool { return is.Left > was.Left && is.Top > was.Top },
+	after("arrows", func() bool { return is.Left > was.Left && (is.Top > was.Top || is.Top == is.MostTop) },
 		chromedp.KeyEvent(kb.ArrowRight+kb.ArrowDown), settled)
-	after("a drag", func() bool { return is.Left < was.Left && is.Top < was.Top },
+	after("a drag", func() bool { return is.Left < was.Left && (is.Top < was.Top || is.MostTop == 0) },
 		mouse(input.MousePressed, &is, 0), mouse(input.MouseMoved, &is, 20), mouse(input.MouseReleased, &is, 20), settled)
 	after("key 0", smaller, focus(".frame"), chromedp.KeyEvent("0"))
 	after("focus on a link", both, focus(".link"))
@@ -95,7 +97,7 @@ func picture(ctx context.Context, at string, s setting) error {
 	after("pointer over a link", both, chromedp.ActionFunc(func(ctx context.Context) error {
 		return input.DispatchMouseEvent(input.MouseMoved, is.LinkX, is.LinkY).Do(ctx)
 	}), settled)
-	return errors.Join(append(errs, *complaints...)...)
+	return errors.Join(append(errs, complaints.take())...)
 }
 
 // mouse does something with the left button, at a distance from the middle of the picture.

@@ -31,12 +31,15 @@ type site struct {
 
 // Views that have rows in the lab, those of one switch, and those that only a collector has.
 var (
-	labViews   = []string{"/", "/time", "/drops", "/switches", "/switch", "/sources", "/marking", "/sketches"}
+	labViews = []string{"/", "/time", "/load", "/totals", "/drops", "/switches", "/switch", "/sources", "/marking",
+		"/sketches"}
 	tamViews   = append(slices.Clone(labViews), "/flows", "/flow", "/packets", "/packet", "/periods")
 	fleetViews = []string{"/", "/time", "/flows", "/flow", "/packets", "/packet", "/drops", "/marking", "/alarms",
-		"/sources"}
-	switchViews = []string{"/", "/drops", "/marking", "/sketches", "/switches", "/switch"}
-	notOfSwitch = []string{"/time", "/flows", "/packets", "/sources"}
+		"/stored", "/sources"}
+	switchViews  = []string{"/", "/load", "/totals", "/drops", "/marking", "/sketches", "/switches", "/switch"}
+	notOfSwitch  = []string{"/time", "/flows", "/packets", "/stored", "/sources"}
+	chosenSeries = slices.Concat(filtered("/time", "packets"), filtered("/load", "switch"), filtered("/totals", "task"),
+		[]string{"/load?compare=before", "/totals?compare=before"})
 )
 
 // sites lists all sites. The experiments are those with every feature, with equal packets and many paths, with links
@@ -44,7 +47,7 @@ var (
 var sites = []site{
 	{name: "leaf-spine-tam", serve: labOf("leaf-spine-tam"), want: tamViews, pictured: true, walked: true,
 		also: slices.Concat(filtered("/flows", "switch"), filtered("/drops", "drop.reason"), filtered("/packets", "switch"),
-			filtered("/periods", "status"), filtered("/time", "packets"))},
+			filtered("/periods", "status"), chosenSeries)},
 	{name: "record-ecmp", serve: labOf("record-ecmp"), want: append(slices.Clone(labViews), "/packets", "/packet")},
 	{name: "ampm-ecmp", serve: labOf("ampm-ecmp"), want: append(slices.Clone(labViews), "/periods")},
 	{name: "link-failure", serve: labOf("link-failure"), want: labViews},
@@ -53,7 +56,9 @@ var sites = []site{
 	{name: "two-switches", serve: labOf("two-switches"), want: labViews, pictured: true},
 	{name: "leaf-spine", serve: labOf("leaf-spine"), want: labViews, pictured: true},
 	{name: "switch", serve: aSwitch, want: switchViews, lack: notOfSwitch},
-	{name: "fleet", serve: aFleet, want: fleetViews},
+	{name: "fleet", serve: aFleet, want: fleetViews, also: []string{"/stored?since=all",
+		"/stored?since=all&by=switch-id&sort=-delay.p99&top=5", "/stored?since=all&where=switch-id+is+none",
+		"/stored?since=all&by=drop.reason&kind=drops", "/stored?since=all&show=packets,link.p50&by=flow"}},
 }
 
 // labOf returns a function that serves an experiment.
@@ -108,7 +113,8 @@ func aFleet(ctx context.Context, s *site, p programs) (wait func(), err error) {
 	if err != nil {
 		return wait, err
 	}
-	return wait, until(ctx, s.url, "/flows", "/packets", "/drops", "/sources")
+	return wait, until(ctx, s.url, "/flows", "/packets", "/drops", "/sources",
+		"/stored?since=all&by=switch-id")
 }
 
 // start starts a program, and waits for the line with its address.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/log"
@@ -46,9 +48,9 @@ type view struct {
 var views = []view{
 	{"network", `nav a[href="/"]`, "Network", wideLight},
 	{"flows", `nav a[href^="/flows"]`, "Flows", wideDark},
-	{"flow", `tbody a[href*="/flow?"]`, "A flow's way", wideLight},
+	{"flow", `tbody a[href*="/flow?"]`, "A flow's path", wideLight},
 	{"packets", `nav a[href^="/packets"]`, "Packets", wideLight},
-	{"packet", `tbody a[href*="/packet?"]`, "A packet's way", wideDark},
+	{"packet", `tbody a[href*="/packet?"]`, "A packet's path", wideDark},
 	{"drops", `nav a[href^="/drops"]`, "Drops", wideLight},
 	{"marking", `nav a[href^="/marking"]`, "Alternate marking", wideLight},
 	{"periods", `tbody a[href*="/periods?"]`, "Periods", narrowDark},
@@ -61,13 +63,36 @@ var views = []view{
 // patience is the maximum time for a page.
 const patience = 20 * time.Second
 
-// tab opens a page in a setting. errs receives the complaints of the browser.
-func tab(ctx context.Context, s setting) (of context.Context, errs *[]error, end func(), err error) {
-	ctx, end = chromedp.NewContext(ctx)
-	errs = new([]error)
-	complain := func(format string, args ...any) {
-		*errs = append(*errs, fmt.Errorf("%v: "+format, append([]any{s}, args...)...))
+// complaints holds the errors that the browser reported and that were not taken yet.
+type complaints struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+// add adds an error, unless there is such a one.
+func (c *complaints) add(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := fmt.Errorf(format, args...)
+	if !slices.ContainsFunc(c.errs, func(e error) bool { return e.Error() == err.Error() }) {
+		c.errs = append(c.errs, err)
 	}
+}
+
+// take removes the errors, and returns them as one.
+func (c *complaints) take() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := errors.Join(c.errs...)
+	c.errs = nil
+	return err
+}
+
+// tab opens a page in a setting. errs receives the complaints of the browser.
+func tab(ctx context.Context, s setting) (of context.Context, errs *complaints, end func(), err error) {
+	ctx, end = chromedp.NewContext(ctx)
+	errs = new(complaints)
+	complain := func(format string, args ...any) { errs.add("%v: "+format, append([]any{s}, args...)...) }
 	chromedp.ListenTarget(ctx, func(event any) { // called for one event at a time
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
@@ -108,11 +133,11 @@ func walk(ctx context.Context, url string, s setting, out, all string) (n int, e
 	}
 	for _, v := range views {
 		if err := v.visit(ctx, s, out, all); err != nil {
-			return n, errors.Join(append(*errs, fmt.Errorf("%v: %s: %w", s, v.name, err))...)
+			return n, errors.Join(errs.take(), fmt.Errorf("%v: %s: %w", s, v.name, err))
 		}
 		n++
 	}
-	return n, errors.Join(*errs...)
+	return n, errs.take()
 }
 
 // visit clicks to a view, checks it and takes its picture.
@@ -231,7 +256,7 @@ func keyboard(ctx context.Context, url string) (stops int, err error) {
 		}
 		stops += n
 	}
-	return stops, errors.Join(append(*errs, err)...)
+	return stops, errors.Join(errs.take(), err)
 }
 
 // next presses Tab.

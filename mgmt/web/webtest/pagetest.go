@@ -4,10 +4,12 @@ package webtest
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -128,9 +130,16 @@ func (o *Outline) element(n *html.Node) {
 	}
 }
 
+// places lists the attributes of a rectangle that must be numbers.
+var places = []string{"x", "y", "width", "height"}
+
 func (o *Outline) attribute(n *html.Node, a html.Attribute) {
 	if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
 		o.bad("<%s %s>: the policy refuses it", n.Data, a.Key)
+	}
+	if v, err := strconv.ParseFloat(a.Val, 64); n.Data == "rect" && slices.Contains(places, a.Key) &&
+		(err != nil || math.IsNaN(v) || math.IsInf(v, 0)) {
+		o.bad("<rect %s=%q>: no number", a.Key, a.Val)
 	}
 	refers := slices.Contains([]string{"src", "href", "action"}, a.Key)
 	if refers && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "//") {
