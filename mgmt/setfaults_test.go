@@ -99,7 +99,8 @@ func TestAllFaults(t *testing.T) {
 	}, "InvalidArgument",
 		`/tam/colectors: /tam has no node "colectors"; it has ...`,
 		port("Ethernet0")+"/state: is read-only",
-		port("Ethernet4")+`/config/type: "ieee8023adLag" cannot be set: it is ethernetCsmacd, because it follows from the name`,
+		port("Ethernet4")+`/config/type: "ieee8023adLag" cannot be set: it is ethernetCsmacd, `+
+			`because it follows from the name`,
 		port("Ethernet8")+": cannot be created: ports are made and removed by the breakout-mode of their cage",
 		sampler("x")+"/config/sampling-rate: is missing",
 		collector("c1")+`/config/port: "4739" is no JSON value of type uint16`,

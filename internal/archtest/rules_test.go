@@ -305,7 +305,7 @@ var rules = []room{
 	{name: "sai/redis/asicview", below: rooms("sai/redis/objectids sai/redis/protocol swss sai")},
 	// counters that are polled
 	{name: "sai/redis/flex", modules: []string{goredis}, clock: true, below: rooms(`
-		sai/redis/objectids sai/redis/protocol swss sai`)},
+		sai/redis/objectids sai/redis/protocol swss swss/schema sai`)},
 	// virtual and real ids
 	{name: "sai/redis/objectids", below: rooms("sai/redis/protocol swss sai"), modules: []string{goredis}},
 	// words of ASIC_DB
