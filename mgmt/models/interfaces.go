@@ -108,12 +108,8 @@ func interfaceLeaves(at, up string) []tree.Leaf {
 // in SONiC, but OpenConfig's default is true: a Set that removes the leaf writes that.
 func enabled(absent string) tree.Codec {
 	c := words("admin_status", absent, "true", "up", "false", "down")
-	put := c.Put
-	c.Put = func(r tree.Record, v []string) error {
-		if len(v) == 0 && absent == "false" {
-			v = tree.One("true")
-		}
-		return put(r, v)
+	if absent == "false" {
+		c.Default = tree.One("true")
 	}
 	return c
 }
@@ -261,8 +257,8 @@ func ethernetModule() tree.Module {
 		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
 			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr")))}},
 		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Only: "Ethernet",
-			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac")), leaf("ethernet/state/hw-mac-address",
-				mac("mac"))}},
+			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", readOnly(mac("mac"))),
+				leaf("ethernet/state/hw-mac-address", readOnly(mac("mac")))}},
 		counted,
 	}}}}
 }

@@ -223,6 +223,7 @@ func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) b
 // withoutLeaves returns the entry's rows without the values of its leaves, or nil if they cannot be removed.
 func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
 	x := t.copyOf(e, e.Rows)
+	x.bare = true
 	if x.clear(e.List.Node) != nil {
 		return nil
 	}
@@ -254,10 +255,12 @@ func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]
 	}
 	for _, n := range g.Leaves {
 		puts := func(b tree.Bind) bool { return b.Codec.Put != nil }
+		written := func(b tree.Bind) bool { return b.Codec.Default != nil }
 		if !n.Config || n.KeyIndex >= 0 || !slices.ContainsFunc(n.Binds, puts) {
 			continue
 		}
-		if v := values[n.Index]; v != nil && !slices.Equal(v, n.Default) && x.put(n, v) != nil {
+		v := values[n.Index]
+		if v != nil && (!slices.Equal(v, n.Default) || slices.ContainsFunc(n.Binds, written)) && x.put(n, v) != nil {
 			return nil, nil
 		}
 	}

@@ -57,6 +57,7 @@ type txEntry struct {
 	before       []map[string]string
 	present      bool // true if the entry exists after the steps so far
 	touched      bool
+	bare         bool               // true if removed leaves leave no default in the rows
 	refused      bool               // true if the entry cannot be created
 	lapsed       bool               // true if it is removed at the end of the Set, unless it is made again
 	replaced     bool               // true if a replace has removed some of it
@@ -243,6 +244,9 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 				return nil
 			}
 			fields, is = map[string]string{}, false
+		}
+		if len(v) == 0 && !e.bare {
+			v = b.Codec.Default
 		}
 		err := b.Codec.Put(tree.Record{Keys: e.Keys, Fields: fields, Own: e.Own()}, v)
 		if is || len(fields) > 0 { // a value that is in no field makes no row

@@ -295,6 +295,7 @@ func (b *builder) bindRow(module, path string, g *List, r Row) {
 			continue
 		}
 		n.Binds = append(n.Binds, Bind{i, l.Codec})
+		g.Rows[i].puts = g.Rows[i].puts || l.Codec.Put != nil
 		if g.Rows[i].repeats != "" { // the value of the leaf depends on both rows
 			n.Binds = append(n.Binds, Bind{g.Rows[i].repeated, silent()})
 		}

@@ -106,6 +106,7 @@ type ListRow struct {
 	Index    int
 	Template Template
 	EachKeys []int // indexes of the list's keys that Each names
+	puts     bool  // true if a leaf of the row can be written
 	// repeats is a field that must equal the same field of the row with the index repeated; empty if there is none.
 	repeats  string
 	repeated int
@@ -115,7 +116,7 @@ type ListRow struct {
 
 // Written reports whether a Set can write the row.
 func (r *ListRow) Written() bool {
-	return r.DB == swss.ConfigDB && r.Template.Gather < 0 && len(r.EachKeys) == 0
+	return r.DB == swss.ConfigDB && r.Template.Gather < 0 && len(r.EachKeys) == 0 && (r.Entry || r.puts)
 }
 
 // Serves reports whether the row belongs to entries with these keys.

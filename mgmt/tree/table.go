@@ -133,6 +133,8 @@ type Codec struct {
 	Kept bool
 	// Group is the group of counters that the leaf is polled with, if that is not the group of its row.
 	Group string
+	// Default is what a Set writes where it removes the leaf. It is nil if a row without fields has the leaf's default.
+	Default []string
 	// Through writes a leaf in the list that holds the configuration.
 	Through *Through
 }
