@@ -83,7 +83,7 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	}
 	index, ok := former.index, known && o.indices.again(former.index)
 	if !ok {
-		index, ok = o.indices.take()
+		index, ok = o.indices.allocate()
 	}
 	if !ok {
 		return nil, fmt.Errorf("the switch marks %d flows at most: %w", o.indices.most, sai.StatusInsufficientResources)

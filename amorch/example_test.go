@@ -18,7 +18,7 @@ func Example() {
 		}
 		var flow altmark.ChipFlow
 		flow.Of[0].Packets, flow.Of[1].Packets = read.colour0, read.colour1
-		if p, ok := m.take(s, clock, flow); ok {
+		if p, ok := m.add(s, clock, flow); ok {
 			fmt.Printf("period %d: colour %d, %d packets, flags %q\n", p.Number, p.Colour, p.Packets, p.Flags)
 		}
 	}

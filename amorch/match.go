@@ -248,7 +248,7 @@ func (x *matches) effective(m *matched) effect {
 		}
 		e.text += fmt.Sprintf("; without those of %d other flow groups #%016x", len(above), sum)
 	case len(above) > 0:
-		e.text += "; without " + takenFrom(m, shared)
+		e.text += "; without " + claimedFrom(m, shared)
 	}
 	e.text = bounded(e.text)
 	return e
@@ -256,7 +256,7 @@ func (x *matches) effective(m *matched) effect {
 
 // takenFrom returns a canonical text about the packets that other sessions get instead of m. It omits a region that
 // another region contains.
-func takenFrom(m *matched, shared []region) string {
+func claimedFrom(m *matched, shared []region) string {
 	var parts []string
 	for i, r := range shared {
 		part := slices.IndexFunc(shared, func(o region) bool { return o.holds(r) && (!r.holds(o)) }) >= 0

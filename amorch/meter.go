@@ -35,7 +35,7 @@ type base struct {
 }
 
 // take adds a reading. If the reading completes a period, take returns the period and true.
-func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
+func (m *meter) add(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
 	quiet := s.Interval.Within(t.At, guard, early)

@@ -101,7 +101,7 @@ func TestMeter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var m meter
 			for i, st := range tt.steps {
-				p, ok := m.take(s, st.t, st.r)
+				p, ok := m.add(s, st.t, st.r)
 				got := ""
 				if ok {
 					got = fmt.Sprintf("%d: %d %s", p.Number, p.Packets, p.Flags)
@@ -135,7 +135,7 @@ func TestMeterOfArrivals(t *testing.T) {
 	}
 	var got []string
 	for k := uint64(10); k < 17; k++ {
-		if p, ok := m.take(s, at(k, mid), chip); ok {
+		if p, ok := m.add(s, at(k, mid), chip); ok {
 			got = append(got, fmt.Sprintf("%d: %d of %d at %v %s", p.Number, p.Arrivals.Packets, p.Packets, p.Arrivals.Sum,
 				p.Flags))
 		}

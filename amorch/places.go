@@ -95,7 +95,7 @@ type indices struct {
 	ahead map[uint32]bool // reserved numbers at or above next that were allocated again
 }
 
-func (x *indices) take() (uint32, bool) {
+func (x *indices) allocate() (uint32, bool) {
 	if n := len(x.free); n > 0 {
 		v := x.free[n-1]
 		x.free = x.free[:n-1]

@@ -179,7 +179,7 @@ func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 	b.clock.add(s.RowInASIC.Session, t)
 	late := b.meter.lateIn(s.RowInASIC.Interval.Period(t.At), r.Late)
 	o.counters.amend(s.Name, late)
-	if p, ok := b.meter.take(s.RowInASIC.Session, t, r); ok {
+	if p, ok := b.meter.add(s.RowInASIC.Session, t, r); ok {
 		b.clock.period(&p, s.RowInASIC.Session)
 		b.noteMatch(&p, s.RowInASIC.Session)
 		if b.flip != nil {

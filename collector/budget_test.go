@@ -93,8 +93,8 @@ func TestBudgetIsKept(t *testing.T) {
 			}
 			var taken int64
 			for _, d := range list[:i+1] {
-				taken += d.taken
-				if d.unranked && (d.taken != 0 || d.values != nil || d.sketch != nil || !d.summary().Unranked) {
+				taken += d.reserved
+				if d.unranked && (d.reserved != 0 || d.values != nil || d.sketch != nil || !d.summary().Unranked) {
 					t.Errorf("without percentiles: %+v", d)
 				}
 			}

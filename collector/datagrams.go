@@ -102,7 +102,7 @@ func (d *Datagrams) Read(ctx context.Context, path string) error {
 // Watch prints the datagrams in the frames of a source, until ctx ends. name is the name of the source in messages.
 func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 	d.join = NewJoiner(LiveWait)
-	if err := d.take(ctx, in); err != nil {
+	if err := d.receive(ctx, in); err != nil {
 		return errors.Join(d.end(name), err)
 	}
 	err := d.end(name)
@@ -112,13 +112,13 @@ func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 
 // Receive prints the datagrams that arrive at a socket, until ctx ends.
 func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
-	err := errors.Join(d.take(ctx, in), d.Report())
+	err := errors.Join(d.receive(ctx, in), d.Report())
 	d.tellLost(in, "datagrams")
 	return err
 }
 
 // take prints arriving datagrams until Count records are printed or ctx ends.
-func (d *Datagrams) take(ctx context.Context, in Source) error {
+func (d *Datagrams) receive(ctx context.Context, in Source) error {
 	for d.more(ctx) {
 		p, err := in.Next(ctx)
 		if ctx.Err() != nil {

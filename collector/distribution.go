@@ -32,7 +32,7 @@ type distribution struct {
 	values   map[int64]int64 // frequency of each value; nil if there are no values or the sketch holds them
 	sketch   *sketch
 	room     *budget // nil if memory is unlimited
-	taken    int64   // number of bytes reserved from room
+	reserved int64   // number of bytes reserved from room
 }
 
 func (d *distribution) add(ns int64) { d.addTimes(ns, 1) }
@@ -64,24 +64,24 @@ func (d *distribution) addTimes(ns, n int64) {
 
 // fit reserves the memory that the values need, and reduces this need if it exceeds the budget.
 func (d *distribution) fit() {
-	if d.sketch == nil && (len(d.values) > exactValues && !d.exact || !d.take(valuesBytes(len(d.values)))) {
+	if d.sketch == nil && (len(d.values) > exactValues && !d.exact || !d.reserve(valuesBytes(len(d.values)))) {
 		d.turn()
 	}
-	if d.sketch != nil && !d.take(d.sketch.bytes()) {
+	if d.sketch != nil && !d.reserve(d.sketch.bytes()) {
 		d.forget()
 	}
 }
 
 // take changes the reservation to the given number of bytes. It returns false if the budget is too small.
-func (d *distribution) take(bytes int64) bool {
+func (d *distribution) reserve(bytes int64) bool {
 	if d.room == nil {
 		return true
 	}
-	if bytes-d.taken > d.room.left {
+	if bytes-d.reserved > d.room.left {
 		return false
 	}
-	d.room.left -= bytes - d.taken
-	d.taken = bytes
+	d.room.left -= bytes - d.reserved
+	d.reserved = bytes
 	return true
 }
 
@@ -97,7 +97,7 @@ func (d *distribution) turn() {
 // forget drops the data for percentiles.
 func (d *distribution) forget() {
 	d.values, d.sketch, d.unranked = nil, nil, true
-	d.take(0)
+	d.reserve(0)
 }
 
 // merge adds all values of another distribution. If either uses a sketch, the sum uses a sketch, even if d is exact. If

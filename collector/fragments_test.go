@@ -176,7 +176,7 @@ func TestFragments(t *testing.T) {
 		began := map[int]int{} // packets that began, by sender and packet
 		var got []Joined
 		j := NewJoiner(time.Minute)
-		take := func(list []Joined) {
+		add := func(list []Joined) {
 			for _, x := range list {
 				x.Frame = bytes.Clone(x.Frame)
 				got = append(got, x)
@@ -186,9 +186,9 @@ func TestFragments(t *testing.T) {
 			if _, ok := began[e.packet]; !ok {
 				began[e.packet] = at
 			}
-			take(j.Add(e.frame, time.Unix(0, int64(at)*1e6)))
+			add(j.Add(e.frame, time.Unix(0, int64(at)*1e6)))
 		}
-		take(j.Flush())
+		add(j.Flush())
 
 		if c := j.Counts(); c != want {
 			// A duplicate fragment that arrives after its packet was completed begins a packet that never ends.

@@ -52,13 +52,13 @@ type contestModel struct {
 }
 
 // taken counts the resources that the rules and sessions in force use.
-type taken struct {
+type usage struct {
 	stage, table map[string]int
 	counters     int
 	ranges       map[string]bool
 }
 
-func (m *contestModel) fits(u *taken, table, stage string, ranges []string) bool {
+func (m *contestModel) fits(u *usage, table, stage string, ranges []string) bool {
 	fresh := map[string]bool{}
 	for _, r := range ranges {
 		if !u.ranges[r] {
@@ -85,7 +85,7 @@ func stageOfTable(table string) string {
 
 // settle computes which rules and sessions are in force now.
 func (m *contestModel) settle() {
-	u := &taken{map[string]int{}, map[string]int{}, 0, map[string]bool{}}
+	u := &usage{map[string]int{}, map[string]int{}, 0, map[string]bool{}}
 	names := slices.SortedFunc(maps.Keys(m.sessions), schema.CompareNames)
 	for _, s := range names {
 		if m.sessions[s] {

@@ -404,7 +404,7 @@ func everPassing() func(context.Context, string) (int, bool) {
 }
 
 // syncd cannot recreate objects that its chip had from the start. If one is lost, the chip must be replaced.
-func TestDriftThatTakesFreshChip(t *testing.T) {
+func TestDriftThatNeedsFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
 	devicetest.RunUntilIdle(t, s)

@@ -135,7 +135,7 @@ func (c *crowded) put(kind string, i int) {
 	}
 }
 
-func (c *crowded) take(kind string, i int) {
+func (c *crowded) remove(kind string, i int) {
 	c.Helper()
 	keys := slices.Collect(maps.Keys(crowd[kind].rows(i)))
 	devicetest.NoError(c.T, c.Redis.DB(swss.ConfigDB).Client().Del(c.Context(), keys...).Err())
@@ -213,7 +213,7 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 		}
 		for _, c := range []*crowded{a, b} {
 			for _, kind := range kinds {
-				c.take(kind, gone[kind])
+				c.remove(kind, gone[kind])
 			}
 		}
 		freed := a.reported()

@@ -16,9 +16,9 @@ import (
 
 // halfTaken is a chip whose former orchagent died while it removed default objects. The members of the default VLAN are
 // removed, but their bridge ports still exist.
-type halfTaken struct{ sai.API }
+type halfRemoved struct{ sai.API }
 
-func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+func (h halfRemoved) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	oid, err := h.API.Create(ctx, t, attrs)
 	if err != nil || t != sai.ObjectTypeSwitch {
 		return oid, err
@@ -48,7 +48,7 @@ func TestBridgePortsWithoutMembers(t *testing.T) {
 	devicetest.RunUntilIdle(t, fresh)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(),
 		Common: daemons.Common{Backend: func(chip sai.API) sai.API {
-			return halfTaken{chip}
+			return halfRemoved{chip}
 		}}})
 	devicetest.RunUntilIdle(t, s)
 	if got, want := devicetest.View(t, s), devicetest.View(t, fresh); got != want {

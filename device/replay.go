@@ -88,7 +88,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	defer out.discard()
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		s.Punt(o)
-		out.take(o)
+		out.write(o)
 	})
 	obs, err := r.observe(ctx, s)
 	if err != nil {
@@ -306,7 +306,7 @@ func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, err
 	return o, nil
 }
 
-func (o *outputs) take(out *saisim.Out) {
+func (o *outputs) write(out *saisim.Out) {
 	w := o.writers[out.Port]
 	if w == nil || o.err != nil {
 		return

@@ -56,18 +56,18 @@ func (x *simSFlow) watch() {
 // dropped accepts a drop, if it is one that collectors are notified of.
 func (x *simSFlow) dropped(d *saisim.Drop) {
 	if daemons.IsDrop(d) {
-		x.take(daemons.DropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
+		x.enqueue(daemons.DropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
 	}
 }
 
 // sampled accepts a sample. The chip's output may call it.
 func (x *simSFlow) sampled(o *saisim.Out) {
 	if x != nil {
-		x.take(daemons.SamplePacket(x.sim.Chip, o), o.In, o.Sample.Port)
+		x.enqueue(daemons.SamplePacket(x.sim.Chip, o), o.In, o.Sample.Port)
 	}
 }
 
-func (x *simSFlow) take(p cpuport.Packet, in, out saisim.PortID) {
+func (x *simSFlow) enqueue(p cpuport.Packet, in, out saisim.PortID) {
 	if len(x.came) == cpuport.Queue {
 		x.lost++
 		return

@@ -29,7 +29,7 @@ type epoch struct {
 }
 
 // taken holds the data that was read from the chip for a task and an epoch.
-type taken struct {
+type readout struct {
 	registers [][]uint32 // registers by unit
 	digests   []flymon.Vector
 	truth     *truth                   // nil if the chip has no oracle
@@ -44,8 +44,8 @@ type taken struct {
 
 // take reads the data of an epoch from the chip: the registers of a layout's units. behind is the number of the task's
 // units before these. A bank without packets is not read.
-func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
-	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
+func (rd *reader) readUnits(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*readout, error) {
+	got := &readout{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {
 		size := p.Layout.Units[i].Size
 		if !e.bank.Used {
@@ -69,7 +69,7 @@ func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) 
 }
 
 // read evaluates the registers. It queries the oracle while the bank still has the same content.
-func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
+func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *readout, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
 		Geometry: rd.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,
 		Packets: e.bank.Packets, Bytes: e.bank.Bytes, Ran: e.end - min(e.start, e.end),
@@ -148,7 +148,7 @@ func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 }
 
 // report writes the rows of an epoch.
-func (rd *reader) report(t *task, d *deployment, e epoch, got *taken) {
+func (rd *reader) report(t *task, d *deployment, e epoch, got *readout) {
 	row := schema.FlyMonResult{
 		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from,
 		DigestsLost: e.bank.DigestsLost, FlowsCut: uint64(got.heavy - len(got.flows)), Metrics: got.reading.Metrics(),
@@ -187,7 +187,7 @@ func (rd *reader) report(t *task, d *deployment, e epoch, got *taken) {
 
 // compare adds the difference between this epoch and the previous one, if both are complete. Otherwise a partial set or
 // count would look like a difference.
-func (d *deployment) compare(e epoch, got *taken, row *schema.FlyMonResult) {
+func (d *deployment) compare(e epoch, got *readout, row *schema.FlyMonResult) {
 	if d.row.Attribute.Kind != flymon.Similarity && d.row.ChangeThreshold == 0 {
 		return
 	}
@@ -203,7 +203,7 @@ func (d *deployment) compare(e epoch, got *taken, row *schema.FlyMonResult) {
 }
 
 // similar adds the similarity of the sets of this epoch and the previous one.
-func (d *deployment) similar(got *taken, metrics map[string]flymon.Estimate) {
+func (d *deployment) similar(got *readout, metrics map[string]flymon.Estimate) {
 	similar := answer.Similarity(d.last.reading, got.reading)
 	jaccard, difference, known := got.truth.compare(d.last.truth)
 	for name, exact := range map[string]float64{flymon.MetricJaccard: jaccard, flymon.MetricDifference: difference} {
@@ -217,7 +217,7 @@ func (d *deployment) similar(got *taken, metrics map[string]flymon.Estimate) {
 
 // changes adds the heavy changers. Candidates are the requested flows, and the flows that the chip reported in either
 // epoch. The chip reports all flows that reached the threshold, unless digests were lost.
-func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
+func (d *deployment) changes(e epoch, got *readout, row *schema.FlyMonResult) {
 	if d.row.ChangeThreshold == 0 {
 		return
 	}
@@ -255,7 +255,7 @@ func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) 
 }
 
 // withExact adds the oracle's value to an estimate.
-func (g *taken) withExact(v flymon.Vector, e flymon.Estimate) flymon.Estimate {
+func (g *readout) withExact(v flymon.Vector, e flymon.Estimate) flymon.Estimate {
 	if n, ok := g.exact[v]; ok {
 		x := float64(n)
 		e.Exact = &x
@@ -264,7 +264,7 @@ func (g *taken) withExact(v flymon.Vector, e flymon.Estimate) flymon.Estimate {
 }
 
 // addExact adds the oracle's values to the metrics.
-func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
+func (g *readout) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	tr := g.truth
 	if tr == nil {
 		return

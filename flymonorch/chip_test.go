@@ -32,7 +32,7 @@ type extension = featuretest.Extension[string]
 func newChip(now func() time.Time) *chip {
 	c := &chip{now: now}
 	c.Extensions = &featuretest.Extensions[string]{
-		Room: map[string]uint64{}, Accept: c.take, Read: c.say, Removed: func(x *extension) { c.groups.Remove(x.State) },
+		Room: map[string]uint64{}, Accept: c.accept, Read: c.say, Removed: func(x *extension) { c.groups.Remove(x.State) },
 	}
 	for _, name := range flymon.Objects() {
 		c.Room[name] = 16
@@ -41,7 +41,7 @@ func newChip(now func() time.Time) *chip {
 	return c
 }
 
-func (c *chip) take(x *extension, entry feature.Values) error {
+func (c *chip) accept(x *extension, entry feature.Values) error {
 	switch x.Name {
 	case flymon.ObjectTask:
 		var l flymon.Layout

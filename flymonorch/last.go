@@ -32,7 +32,7 @@ func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind
 		banks = list[0].Frozen
 	}
 	for _, e := range old.open(banks, at.now) {
-		got, err := rd.take(r, t, &old.placed, behind, &e)
+		got, err := rd.readUnits(r, t, &old.placed, behind, &e)
 		if err != nil {
 			rd.log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
 			return

@@ -137,7 +137,7 @@ func (rd *reader) sweepDone(r *round, t *task) error {
 	}
 	now := st.Banks[0]
 	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: s.newIn(now)}
-	got := &taken{registers: s.words}
+	got := &readout{registers: s.words}
 	if d.placed.Layout.Digest != nil {
 		if got.digests, err = r.digests(t.Name, 0, rd.geo.Digests); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *sweep) newIn(b flymon.ChipBank) flymon.ChipBank {
 // since subtracts the oracle's values at the end of the previous sweep, because the oracle counts from the begin. A
 // flow that was not requested at that time has no value. Only packets and bytes can be subtracted, not maxima or
 // distinct elements.
-func (s *sweep) since(got *taken, kind flymon.Kind) {
+func (s *sweep) since(got *readout, kind flymon.Kind) {
 	last := s.exact
 	s.exact, got.truth = got.exact, nil
 	got.exact = map[flymon.Vector]uint64{}

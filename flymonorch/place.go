@@ -32,7 +32,7 @@ type deployment struct {
 	flags      flymon.Flags // flags of epoch next
 	began      uint64       // time when its registers began to count, ns since 1970; zero means the begin of the epoch
 	at         clock        // clock at the last read of the chip
-	last       *taken       // the last complete epoch, for tasks that compare consecutive epochs
+	last       *readout     // the last complete epoch, for tasks that compare consecutive epochs
 	lastEpoch  epoch
 	sweep      sweep // used for readout live
 }
@@ -115,12 +115,12 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 }
 
 // enter puts a task at its place. take is the function that allocates in the planner.
-func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, take func() (*plan.Placed, error)) error {
+func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, place func() (*plan.Placed, error)) error {
 	object := feature.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}
-	placed, err := take()
+	placed, err := place()
 	if err != nil {
 		return errors.Join(err, object.Remove(ctx, o.SAI))
 	}
@@ -166,7 +166,7 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 
 // divert moves a task to its new place, with a row. take makes the planner allocate after the chip has accepted it.
 func (o *Orch) divert(
-	ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, take func() (*plan.Placed, error),
+	ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, place func() (*plan.Placed, error),
 ) error {
 	o.reader.catchUp(ctx, t)
 	object := t.InASIC.object
@@ -178,7 +178,7 @@ func (o *Orch) divert(
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}
-	placed, err := take()
+	placed, err := place()
 	if err != nil {
 		return errors.Join(err, object.Restore(ctx, o.SAI, t.InASIC.object))
 	}

@@ -144,7 +144,7 @@ func (qs *queries) asked(t *task, row flymon.Task) []flymon.Vector {
 }
 
 // answer writes the rows of a task's queries.
-func (qs *queries) answer(t *task, d *deployment, e epoch, got *taken) {
+func (qs *queries) answer(t *task, d *deployment, e epoch, got *readout) {
 	for name, q := range qs.byTask[t.Name] {
 		v, err := flowOf(d.row, q.row.Flow)
 		if err != nil || q.parseErr != nil {

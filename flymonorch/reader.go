@@ -285,7 +285,7 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 	if e.bank.Epoch != n {
 		e.bank = flymon.ChipBank{} // the bank is of another epoch or of none: no packet arrived in this one
 	}
-	got, err := rd.take(r, t, &d.placed, 0, &e)
+	got, err := rd.readUnits(r, t, &d.placed, 0, &e)
 	if err != nil {
 		return err
 	}
@@ -355,7 +355,7 @@ func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatu
 	d.at = at
 	rd.remember(t)
 	e := epoch{start: d.began, end: at.now, bank: s.Banks[0], flags: d.flags}
-	got, err := rd.take(r, t, &d.placed, 0, &e)
+	got, err := rd.readUnits(r, t, &d.placed, 0, &e)
 	if err != nil {
 		return err
 	}

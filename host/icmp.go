@@ -130,7 +130,7 @@ func (s *Stack) tellOf(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) 
 		s.counts[DropNoSource]++
 		return
 	}
-	if !s.tokens.take(s.now) {
+	if !s.tokens.allow(s.now) {
 		s.counts[DropLimit]++
 		return
 	}
@@ -199,7 +199,7 @@ type bucket struct {
 }
 
 // take removes a token, and reports whether there was one.
-func (b *bucket) take(now time.Time) bool {
+func (b *bucket) allow(now time.Time) bool {
 	if !b.last.IsZero() && now.After(b.last) {
 		b.left = min(float64(b.burst), b.left+float64(now.Sub(b.last).Seconds()*float64(b.rate)))
 	}

@@ -62,7 +62,7 @@ func (c *pool) serve(w *worker) {
 		if c.home {
 			return
 		}
-		c.take(w.nth)
+		c.runShares(w.nth)
 		c.finished.Add(1)
 	}
 }
@@ -87,7 +87,7 @@ func (c *pool) await(w *worker, last uint64) uint64 {
 }
 
 // take works on nodes until none is left. It begins with the share whose index is first.
-func (c *pool) take(first int) {
+func (c *pool) runShares(first int) {
 	for i := range c.shares {
 		sh := &c.shares[(first+i)%len(c.shares)]
 		for at := sh.next.Add(1) - 1; at < sh.end; at = sh.next.Add(1) - 1 {
@@ -120,7 +120,7 @@ func (c *pool) work(nodes []*node, end Time, side int) {
 	c.divide()
 	c.finished.Store(0)
 	c.call()
-	c.take(0)
+	c.runShares(0)
 	for i := 0; int(c.finished.Load()) < len(c.workers); i++ {
 		if i%64 == 63 {
 			runtime.Gosched()

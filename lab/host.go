@@ -118,7 +118,7 @@ func (h *station) send(side int, t Time) error {
 
 // receive accepts the frames that arrive before t.
 func (h *station) receive(side int, t Time) {
-	h.down.take(side)
+	h.down.dispatch(side)
 	for f := h.down.next(t); f != nil; f = h.down.next(t) {
 		h.frame(f)
 		h.down.delivered++

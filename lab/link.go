@@ -181,7 +181,7 @@ func (p *passage) push(side int, at, late Time, data []byte, length int, id uint
 }
 
 // take moves the sent frames from out to flying.
-func (p *passage) take(side int) {
+func (p *passage) dispatch(side int) {
 	out := p.out[side]
 	if len(out) == 0 {
 		return
@@ -224,7 +224,7 @@ func (p *passage) reuse() {
 // cut drops all frames on the wire because the link has failed. No other core works on the wire meanwhile.
 func (w *wire) cut() {
 	for side := range w.out {
-		w.take(side)
+		w.dispatch(side)
 	}
 	for w.head < len(w.flying) {
 		w.stats.Down++

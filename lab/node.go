@@ -112,7 +112,7 @@ func (n *node) cycle(t Time) saisim.Cycle {
 
 // attach connects a new chip to the node.
 func (n *node) attach(c *saisim.Chip) {
-	c.SetOutput(n.take)
+	c.SetOutput(n.forward)
 	if !n.blind {
 		c.SetLedger(&n.observer)
 	}
@@ -128,7 +128,7 @@ func (n *node) watch(c *saisim.Chip) {
 }
 
 // take forwards a frame that leaves the chip.
-func (n *node) take(o *saisim.Out) {
+func (n *node) forward(o *saisim.Out) {
 	l := n.account(o.ID)
 	if o.Port == saisim.CPUPort {
 		if l != nil {
@@ -253,7 +253,7 @@ func (n *node) open(side int) {
 
 // fetch accepts the frames that were sent on a wire.
 func (n *node) fetch(w *wire, side int) {
-	w.take(side)
+	w.dispatch(side)
 	if e := w.to; w.head < len(w.flying) && !e.has {
 		e.has = true
 		at, _ := slices.BinarySearchFunc(n.flying, e.nth, func(e *end, nth int) int { return e.nth - nth })

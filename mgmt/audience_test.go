@@ -15,7 +15,7 @@ import (
 )
 
 // A taker is a client of Subscribe that receives what gRPC would send. It accepts messages while its gate is open.
-type taker struct {
+type gatedClient struct {
 	gpb.GNMI_SubscribeServer
 	ctx   context.Context
 	list  *gpb.SubscriptionList
@@ -28,8 +28,8 @@ type taker struct {
 }
 
 // take makes a client subscribe. If open is false, its gate stays shut.
-func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *taker {
-	c := &taker{
+func (b *bed) subscribeGated(ctx context.Context, list *gpb.SubscriptionList, open bool) *gatedClient {
+	c := &gatedClient{
 		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),
 		ended: make(chan error, 1),
 	}
@@ -40,9 +40,9 @@ func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *
 	return c
 }
 
-func (c *taker) Context() context.Context { return c.ctx }
+func (c *gatedClient) Context() context.Context { return c.ctx }
 
-func (c *taker) Recv() (*gpb.SubscribeRequest, error) {
+func (c *gatedClient) Recv() (*gpb.SubscribeRequest, error) {
 	if c.asked.CompareAndSwap(false, true) {
 		return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: c.list}}, nil
 	}
@@ -50,7 +50,7 @@ func (c *taker) Recv() (*gpb.SubscribeRequest, error) {
 	return nil, c.ctx.Err()
 }
 
-func (c *taker) Send(m *gpb.SubscribeResponse) error {
+func (c *gatedClient) Send(m *gpb.SubscribeResponse) error {
 	if c.began.CompareAndSwap(false, true) {
 		close(c.first)
 	}
@@ -76,7 +76,7 @@ func (c *taker) Send(m *gpb.SubscribeResponse) error {
 }
 
 // want checks the next messages, of one line each.
-func (b *bed) want(what string, c *taker, text ...string) {
+func (b *bed) want(what string, c *gatedClient, text ...string) {
 	b.t.Helper()
 	for _, w := range text {
 		select {
@@ -93,7 +93,7 @@ func (b *bed) want(what string, c *taker, text ...string) {
 }
 
 // waiting returns, per row, the number of changes that a client has not been notified of.
-func (b *bed) waiting(c *taker) map[string]int {
+func (b *bed) waiting(c *gatedClient) map[string]int {
 	b.t.Helper()
 	if err := b.server.hub.Step(b.ctx); err != nil { // mark everything that was written so far
 		b.t.Fatal(err)
@@ -127,10 +127,10 @@ type audience struct {
 	stalls  chan struct{} // receives a value when a message waits for a client to accept it
 	rates   map[string]int
 	marks   map[string]int // changes that the two slow subscribers were not notified of
-	stalled *taker
-	slow    *taker
-	changes []*taker
-	samples []*taker
+	stalled *gatedClient
+	slow    *gatedClient
+	changes []*gatedClient
+	samples []*gatedClient
 }
 
 func newAudience(t *testing.T) *audience {
@@ -149,10 +149,10 @@ func newAudience(t *testing.T) *audience {
 	c.stalled = c.stall("a")
 	c.slow = c.stall("b")
 	for range ofEach {
-		c.changes = append(c.changes, c.take(c.ctx, streamOf(subOf(onChange, rates)), true))
+		c.changes = append(c.changes, c.subscribeGated(c.ctx, streamOf(subOf(onChange, rates)), true))
 		list := streamOf(subOf(sample, rateA))
 		list.Subscription[0].SampleInterval = uint64(sampleEach)
-		c.samples = append(c.samples, c.take(c.ctx, list, true))
+		c.samples = append(c.samples, c.subscribeGated(c.ctx, list, true))
 	}
 	for i := range ofEach {
 		c.want("a subscriber", c.changes[i], c.line(rateA, "a"), c.line(rateB, "b"), "S")
@@ -163,10 +163,10 @@ func newAudience(t *testing.T) *audience {
 
 // stall subscribes as a client that accepts nothing, not even the sync_response. It returns when an update of the named
 // row waits for that client.
-func (c *audience) stall(name string) *taker {
+func (c *audience) stall(name string) *gatedClient {
 	list := streamOf(subOf(onChange, rates))
 	list.UpdatesOnly = true
-	x := c.take(c.ctx, list, false)
+	x := c.subscribeGated(c.ctx, list, false)
 	<-x.first
 	for len(c.stalls) > 0 { // handing over the sync_response may have waited, too; it no longer does
 		<-c.stalls
@@ -267,7 +267,7 @@ func (c *audience) goOn() {
 // A client whose context has ended receives nothing, though the sender would accept it.
 func TestNothingIsHandedAfterTheEnd(t *testing.T) {
 	b := newBed(t, nil)
-	c := &taker{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
+	c := &gatedClient{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
 	close(c.gate)
 	st := newStream(b.server, c, streamOf(), nil)
 	ctx, end := context.WithCancelCause(b.ctx)
@@ -287,7 +287,7 @@ func TestNothingIsHandedAfterTheEnd(t *testing.T) {
 func TestFirstValuesAreNoDuplicates(t *testing.T) {
 	b := newBed(t, nil)
 	list := streamOf(subOf(onChange, rates))
-	c := &taker{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
+	c := &gatedClient{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
 	close(c.gate)
 	feeds, err := b.server.feeds(nil, list, 0)
 	if err != nil {

@@ -120,7 +120,7 @@ func theTwo(rate, status string) map[string]string {
 // A last holds the newest values that a subscriber has received, by path.
 type last map[string]string
 
-func (l last) take(lines []string) {
+func (l last) apply(lines []string) {
 	for _, line := range lines {
 		kind, rest, _ := strings.Cut(line, " ")
 		path, value, _ := strings.Cut(rest, " ")
@@ -190,12 +190,12 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 				g.says(tt.says)
 			}
 			for !mapsEqual(believes, tt.want) {
-				believes.take(s.next())
+				believes.apply(s.next())
 			}
 			g.until("it is ready", func(told []string) bool { return len(told) == 0 || told[len(told)-1] == "" })
 			g.rows(theTwo("9", "pending"))
 			for !mapsEqual(believes, last{configured: `9`, inForce: `"pending"`}) {
-				believes.take(s.next())
+				believes.apply(s.next())
 			}
 			got, err := g.get(configured)
 			for refused(err) { // a cut connection is not noticed immediately

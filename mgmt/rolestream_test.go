@@ -31,12 +31,12 @@ func TestRolesOfStreams(t *testing.T) {
 		return list
 	}
 	// so that the updates are encoded for root first
-	all := b.take(b.as("root"), streamOf(subOf(onChange, configs)), true)
-	allSampled := b.take(b.as("root"), sampled(rates), true)
+	all := b.subscribeGated(b.as("root"), streamOf(subOf(onChange, configs)), true)
+	allSampled := b.subscribeGated(b.as("root"), sampled(rates), true)
 	b.want("the administrator", allSampled, "U "+rateA+" 1", "U "+rateB+" 1", "S")
 	b.wantLines("the administrator", all, 5, "S")
-	one := b.take(b.as("u"), streamOf(subOf(onChange, configs)), true)
-	oneSampled := b.take(b.as("u"), sampled(rates), true)
+	one := b.subscribeGated(b.as("u"), streamOf(subOf(onChange, configs)), true)
+	oneSampled := b.subscribeGated(b.as("u"), sampled(rates), true)
 	b.want("the role", oneSampled, "U "+rateA+" 1", "S")
 	b.wantLines("the role", one, 3, nameA, "U "+rateA+" 1", "S")
 	for i := 2; i < 6; i++ {
@@ -69,7 +69,7 @@ func TestRolesOfStreams(t *testing.T) {
 }
 
 // wantLines checks that the next messages have n lines, and that the given ones are among them.
-func (b *bed) wantLines(what string, c *taker, n int, text ...string) {
+func (b *bed) wantLines(what string, c *gatedClient, n int, text ...string) {
 	b.t.Helper()
 	seen := map[string]bool{}
 	for len(seen) < n {
@@ -92,34 +92,34 @@ func (b *bed) wantLines(what string, c *taker, n int, text ...string) {
 }
 
 // A right that is revoked ends the streams, of changes and of samples, before anything further is sent.
-func TestRightIsTakenFromStreams(t *testing.T) {
+func TestRightIsRevokedFromStreams(t *testing.T) {
 	f := newFiled(t)
 	f.write(t, f.roles, "r read /tam/samplers/sampler[name=a]\nr read /tam/samplers/sampler[name=b]\n")
 	f.rows(samplers("1", "1"))
 	list := streamOf(subOf(sample, rates))
 	list.Subscription[0].SampleInterval = uint64(time.Hour)
-	takers := map[string]*taker{
-		"a stream": f.take(f.as("u"), streamOf(subOf(onChange, rates)), true),
-		"samples":  f.take(f.as("u"), list, true),
+	clients := map[string]*gatedClient{
+		"a stream": f.subscribeGated(f.as("u"), streamOf(subOf(onChange, rates)), true),
+		"samples":  f.subscribeGated(f.as("u"), list, true),
 	}
-	all := f.take(f.as("root"), streamOf(subOf(onChange, rates)), true)
+	all := f.subscribeGated(f.as("root"), streamOf(subOf(onChange, rates)), true)
 	f.want("the administrator", all, "U "+rateA+" 1", "U "+rateB+" 1", "S")
-	for what, c := range takers {
+	for what, c := range clients {
 		f.want(what, c, "U "+rateA+" 1", "U "+rateB+" 1", "S")
 	}
 	f.rateOf("b", 2)
-	f.want("a stream", takers["a stream"], "U "+rateB+" 2")
+	f.want("a stream", clients["a stream"], "U "+rateB+" 2")
 	f.write(t, f.roles, "r read /tam/samplers/sampler[name=a]\n")
 	f.server.guard.EndSessions()
 	f.rateOf("b", 3)
 	f.want("the administrator", all, "U "+rateB+" 2", "U "+rateB+" 3")
-	for what, c := range takers {
+	for what, c := range clients {
 		wantErr(t, <-c.ended, "Unavailable", "user u has other rights now")
 		if len(c.got) > 0 {
 			t.Errorf("%s was sent %q", what, <-c.got)
 		}
 	}
-	again := f.take(f.as("u"), streamOf(subOf(onChange, rates)), true)
+	again := f.subscribeGated(f.as("u"), streamOf(subOf(onChange, rates)), true)
 	f.want("a new stream", again, "U "+rateA+" 1", "S")
 	f.rateOf("b", 4)
 	f.want("the administrator", all, "U "+rateB+" 4")

@@ -273,7 +273,7 @@ const notConfirmed = "it was not confirmed in time"
 // undoLocked undoes the rows that the user of a trial may change, even if the present configuration cannot be archived.
 // A trial ends if the configuration to go back to is missing or unreadable, because another attempt could not succeed.
 func (s *archiver) undoLocked(ctx context.Context, t *unconfirmedCommit, why string) error {
-	stays, err := s.takeBack(ctx, t, why)
+	stays, err := s.revertTrial(ctx, t, why)
 	as := auth.WithCaller(ctx, auth.Caller{Name: t.User, Role: t.Role, Transport: "process"})
 	s.guard.Trail.Did(as, "undo of an unconfirmed commit", nil, joined(why, stayed(stays)), err)
 	if err != nil {
@@ -288,7 +288,7 @@ func (s *archiver) undoLocked(ctx context.Context, t *unconfirmedCommit, why str
 }
 
 // takeBack writes the rows that a trial restores, and returns the rows that stay, each with the reason.
-func (s *archiver) takeBack(ctx context.Context, t *unconfirmedCommit, why string) (stays []string, err error) {
+func (s *archiver) revertTrial(ctx context.Context, t *unconfirmedCommit, why string) (stays []string, err error) {
 	_, back, err := s.archive().Load(t.Back)
 	if err != nil {
 		s.log.Error("an unconfirmed commit is not undone: the configuration to go back to cannot be read", "user", t.User,

@@ -72,7 +72,7 @@ func TestAgreesWithYgot(t *testing.T) {
 				if _, number := is.(json.Number); number && (n.Type.Kind == yang.Yint64 || n.Type.Kind == yang.Yuint64) {
 					v = `"` + v + `"` // ygot accepts 64-bit numbers only as IETF JSON encodes them
 				}
-				theirs := ygotTakes(n, v)
+				theirs := ygotAccepts(n, v)
 				if (ours == nil) != (theirs == nil) {
 					t.Errorf("%s = %s: here %v, ygot %v", n.Path, v, ours, theirs)
 				}
@@ -82,7 +82,7 @@ func TestAgreesWithYgot(t *testing.T) {
 }
 
 // ygotTakes unmarshals a value into the generated types.
-func ygotTakes(n *tree.Node, value string) error {
+func ygotAccepts(n *tree.Node, value string) error {
 	text := value
 	for at := n; at.Parent != nil; at = at.Parent {
 		if at.IsList {

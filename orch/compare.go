@@ -28,7 +28,7 @@ func (d *Daemon) comparePeriod() time.Duration {
 
 // Compare compares everything once, at simulated time now, and heals the rows that have differed long enough.
 func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return err
 	}
 	defer d.release()
@@ -37,13 +37,13 @@ func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
 }
 
 // took stores the digest of a received row.
-func (in *input) took(t Task) {
+func (in *input) recordReceived(t Task) {
 	switch {
-	case in.taken == nil:
+	case in.received == nil:
 	case t.Op == Del:
-		delete(in.taken, t.Key)
+		delete(in.received, t.Key)
 	default:
-		in.taken[t.Key] = in.digest(t.Key, t.Fields)
+		in.received[t.Key] = in.digest(t.Key, t.Fields)
 	}
 }
 
@@ -67,7 +67,7 @@ func (d *Daemon) compareRows(in *input) {
 	default:
 		return
 	}
-	in.db, in.taken = in.source.(interface{ DB() *swss.DB }).DB(), map[string]uint64{}
+	in.db, in.received = in.source.(interface{ DB() *swss.DB }).DB(), map[string]uint64{}
 	if d.compared[in.db] {
 		return
 	}
@@ -130,7 +130,7 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 		there[name] = struct{}{}
 	}
 	for _, in := range c.inputs {
-		for key := range in.taken {
+		for key := range in.received {
 			name := in.source.Name() + c.db.Separator() + key
 			if _, ok := there[name]; !ok && in.db == c.db {
 				there[name] = struct{}{}
@@ -143,18 +143,18 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 }
 
 // asTaken returns a row as the handlers receive it.
-func (in *input) asTaken(key string, row swss.FieldValues, size int64) swss.FieldValues {
+func (in *input) asReceived(key string, row swss.FieldValues, size int64) swss.FieldValues {
 	if r, ok := in.source.(*rows); ok && r.Over(key) && (row != nil || size > 0) {
 		size = swss.TooMany
 	}
 	if size != 0 {
-		return notTaken(size)
+		return unreadRow(size)
 	}
 	return row
 }
 
 // notTaken returns the substitute for a row that a source did not read because of its size.
-func notTaken(size int64) swss.FieldValues {
+func unreadRow(size int64) swss.FieldValues {
 	if size == swss.TooMany {
 		return schema.TooMany(swss.MaxRows, swss.MaxTable)
 	}
@@ -165,7 +165,7 @@ func (c consumed) look(ctx context.Context, names []string) (found []drift.Findi
 	readErr := c.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
 		table, key, _ := c.db.Split(names[i])
 		for _, in := range c.inputsOf(table) {
-			is, was := in.digest(key, in.asTaken(key, row, size)), in.taken[key]
+			is, was := in.digest(key, in.asReceived(key, row, size)), in.received[key]
 			if is == was {
 				continue
 			}
@@ -218,12 +218,12 @@ func (c consumed) heal(ctx context.Context, drifted []drift.Finding) error {
 		table, key, _ := c.db.Split(names[i])
 		for _, in := range c.inputsOf(table) {
 			t := Task{Table: in.table, Key: key, Op: Del}
-			is := in.asTaken(key, row, size)
+			is := in.asReceived(key, row, size)
 			if is != nil {
 				t.Op, t.Fields = Set, is
 			}
-			if in.digest(key, is) != in.taken[key] {
-				in.took(t)
+			if in.digest(key, is) != in.received[key] {
+				in.recordReceived(t)
 				c.push(in, t)
 			}
 		}

@@ -177,7 +177,7 @@ func (d *Daemon) Step(ctx context.Context, now time.Time) (worked bool, err erro
 // step acquires the turn and works until nothing is left. With barrier, it first waits until all messages published so
 // far have arrived.
 func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked bool, err error) {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return false, err
 	}
 	defer d.release()
@@ -237,9 +237,9 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 				t.Op, t.Fields = Set, kfv.FieldValues()
 			}
 			if kfv.Size != 0 {
-				t.Fields = notTaken(kfv.Size)
+				t.Fields = unreadRow(kfv.Size)
 			}
-			in.took(t)
+			in.recordReceived(t)
 			d.push(in, t)
 		}
 	}
@@ -249,7 +249,7 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 // Do calls f like a handler, while no handler runs. Then the daemon looks for work. A handler must not call it. It
 // fails if ctx ends before the turn is free.
 func (d *Daemon) Do(ctx context.Context, f func()) error {
-	if err := d.take(ctx); err != nil {
+	if err := d.acquire(ctx); err != nil {
 		return err
 	}
 	defer d.release()
@@ -268,7 +268,7 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 // answers.
 func (d *Daemon) Hears(ctx context.Context) error { return d.listener.Sync(ctx) }
 
-func (d *Daemon) take(ctx context.Context) error {
+func (d *Daemon) acquire(ctx context.Context) error {
 	select {
 	case <-d.turn:
 		return nil

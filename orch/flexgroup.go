@@ -70,7 +70,7 @@ func (g *FlexGroup) Send(ctx context.Context, p Poller) error {
 }
 
 // take applies the group's row. nil means that there is none.
-func (g *FlexGroup) take(fields swss.FieldValues) error {
+func (g *FlexGroup) apply(fields swss.FieldValues) error {
 	was := *g
 	g.interval, g.disabled = 0, false
 	var err error
@@ -96,10 +96,10 @@ func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ..
 				continue
 			}
 			if t.Op == Del {
-				_ = g.take(nil) // the absence of a row is always valid
+				_ = g.apply(nil) // the absence of a row is always valid
 				d.Unreport(ctx, schema.StateFlexCounter, g.Row)
 			} else {
-				status, reason := d.Verdict(schema.StateFlexCounter, g.take(t.Fields))
+				status, reason := d.Verdict(schema.StateFlexCounter, g.apply(t.Fields))
 				d.Report(ctx, schema.StateFlexCounter, g.Row, status, reason)
 			}
 			return changed(ctx)

@@ -19,10 +19,10 @@ type input struct {
 	rep     Reporting
 	receive func(context.Context, swss.KeyOpFieldsValues) error
 
-	db    *swss.DB            // the table's database; nil if the source is not a table
-	taken map[string]uint64   // digests of the table's rows as last received, by key
-	rows  map[string]*pending // pending work, by key
-	ready map[string]struct{} // keys of rows that are not parked
+	db       *swss.DB            // the table's database; nil if the source is not a table
+	received map[string]uint64   // digests of the table's rows as last received, by key
+	rows     map[string]*pending // pending work, by key
+	ready    map[string]struct{} // keys of rows that are not parked
 }
 
 // A pending is the pending work on one row: at most a delete, then a set.

@@ -81,7 +81,7 @@ type checks struct {
 
 // due calls Check if it is due. It holds the turn, so the daemon does nothing else while Check waits for an answer.
 func (c *checks) due(ctx context.Context) error {
-	if err := c.daemon.take(ctx); err != nil {
+	if err := c.daemon.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.daemon.release()

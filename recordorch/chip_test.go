@@ -24,7 +24,7 @@ type extension = featuretest.Extension[record.ChipPlan]
 
 func newChip() *chip {
 	c := &chip{graph: graphOf(1), counters: map[string][record.CounterWords]uint64{}}
-	c.Extensions = &featuretest.Extensions[record.ChipPlan]{Accept: c.take, Read: c.answer, Room: map[string]uint64{
+	c.Extensions = &featuretest.Extensions[record.ChipPlan]{Accept: c.accept, Read: c.answer, Room: map[string]uint64{
 		record.ObjectPlan: 8, record.ObjectGraph: 8, record.ObjectCounters: 8,
 	}}
 	return c
@@ -32,7 +32,7 @@ func newChip() *chip {
 
 // take accepts or refuses an entry. A plan must be for the current graph, and must not share bits or labels with
 // another plan.
-func (c *chip) take(x *extension, entry feature.Values) error {
+func (c *chip) accept(x *extension, entry feature.Values) error {
 	if x.Name != record.ObjectPlan {
 		return nil
 	}

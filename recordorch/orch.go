@@ -106,7 +106,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
-	o.takeFormer()
+	o.readFormer()
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })

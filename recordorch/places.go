@@ -52,7 +52,7 @@ func (o *Orch) remember(c *scheme) {
 
 // takeFormer reads the places of the plans at the end of the previous process. Otherwise the order of the sessions
 // would determine the bits of a plan, and a plan with new bits would interrupt its records.
-func (o *Orch) takeFormer() {
+func (o *Orch) readFormer() {
 	o.former = map[schemeKey]formerScheme{}
 	rows := o.places.AllFormer()
 	for _, key := range slices.Sorted(maps.Keys(rows)) {

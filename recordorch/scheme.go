@@ -153,7 +153,7 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 func (o *Orch) room(bits int) (offset int, err error) {
 	used := [recordBits]bool{}
 	left := recordBits
-	take := func(offset, n int) {
+	occupy := func(offset, n int) {
 		for i := range n {
 			if !used[offset+i] {
 				left--
@@ -163,11 +163,11 @@ func (o *Orch) room(bits int) (offset int, err error) {
 	}
 	for _, c := range o.schemes {
 		if c.object.There() {
-			take(c.offset, c.settings.PHV.Bits())
+			occupy(c.offset, c.settings.PHV.Bits())
 		}
 	}
 	for _, f := range o.former {
-		take(f.offset, f.bits)
+		occupy(f.offset, f.bits)
 	}
 	for run, i := 0, 0; i < recordBits; i++ {
 		if run++; used[i] {

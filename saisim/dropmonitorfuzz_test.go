@@ -38,6 +38,6 @@ func FuzzDropReportWindow(f *testing.F) {
 				t.Errorf("%d counters", len(numbers))
 			}
 		}
-		s.takesAgain(oid)
+		s.acceptsOwnOutput(oid)
 	})
 }

@@ -22,7 +22,7 @@ func (s sketcher) fuzzed(name string, entry []byte) (oid sai.OID, ok bool) {
 }
 
 // takesAgain checks that an object accepts its own output, and removes it.
-func (s sketcher) takesAgain(oid sai.OID) {
+func (s sketcher) acceptsOwnOutput(oid sai.OID) {
 	s.Helper()
 	if text := s.entryOf(oid); len(text) > 0 {
 		s.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, text)
@@ -102,7 +102,7 @@ func FuzzFlyMonWindow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, entry []byte) {
 		s.TB = t
 		if oid, ok := s.fuzzed(names[int(which)%len(names)], entry); ok {
-			s.takesAgain(oid)
+			s.acceptsOwnOutput(oid)
 		}
 	})
 }

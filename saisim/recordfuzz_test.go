@@ -41,6 +41,6 @@ func FuzzRecordObjects(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		s.takesAgain(oid)
+		s.acceptsOwnOutput(oid)
 	})
 }

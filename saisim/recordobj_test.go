@@ -162,7 +162,7 @@ func TestPlanText(t *testing.T) {
 
 // The profile limits the number of plans. The bits of all plans are in the PHV besides the program's fields, in either
 // order of creation.
-func TestPlansTakePHV(t *testing.T) {
+func TestPlansUsePHV(t *testing.T) {
 	prof := profile.Small()
 	prof.PHVBits = pipe.HeaderBits + 48
 	prof.TableRecord.Plans = 2

@@ -82,13 +82,13 @@ func (c *Chip) EachEnd(n, to uint64, do func(*Kept) bool) (had uint64) {
 	return each(c, (*engine.Engine).Ends, n, to, do)
 }
 
-type taking func(e *engine.Engine, n, to uint64, into *engine.KeptRows) (next uint64)
+type rowReader func(e *engine.Engine, n, to uint64, into *engine.KeptRows) (next uint64)
 
-func each(c *Chip, take taking, n, to uint64, do func(*Kept) bool) (had uint64) {
+func each(c *Chip, read rowReader, n, to uint64, do func(*Kept) bool) (had uint64) {
 	var rows engine.KeptRows
 	for n < to {
 		c.mu.Lock()
-		n = take(c.engine, n, to, &rows)
+		n = read(c.engine, n, to, &rows)
 		c.mu.Unlock()
 		had += uint64(rows.Len())
 		if !rows.Each(do) {

@@ -33,17 +33,17 @@ func (e *EmptiedError) Unwrap() error { return ErrReset }
 var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrReset)
 
 // A TakenError reports that another process has claimed a database.
-type TakenError struct {
+type ClaimedError struct {
 	DB          DBName
 	Name, Owner string // the daemon, and the process that holds the claim
 }
 
-func (e *TakenError) Error() string {
+func (e *ClaimedError) Error() string {
 	return fmt.Sprintf("%s is of another %s, process %q, or restored from an earlier time", e.DB, e.Name, e.Owner)
 }
 
 // Unwrap returns [ErrReset].
-func (e *TakenError) Unwrap() error { return ErrReset }
+func (e *ClaimedError) Unwrap() error { return ErrReset }
 
 // Claim marks databases as used by the daemon name, whose process is owner. It fails while one of the databases refuses
 // writes.
@@ -103,7 +103,7 @@ func (c *Claim) check(ctx context.Context, d *DB) error {
 	case err != nil:
 		return d.wrap(err, "read the mark of", c.name)
 	case owner != c.owner:
-		return &TakenError{DB: d.name, Name: c.name, Owner: owner}
+		return &ClaimedError{DB: d.name, Name: c.name, Owner: owner}
 	}
 	return nil
 }

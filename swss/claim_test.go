@@ -40,7 +40,7 @@ func TestClaim(t *testing.T) {
 					t.Fatalf("a daemon of another name: %v, %v", err, c.Check(ctx))
 				}
 				noError(t, tt.change())
-				var taken *swss.TakenError
+				var taken *swss.ClaimedError
 				err = c.Check(ctx)
 				if !errors.Is(err, swss.ErrReset) || errors.As(err, &taken) != tt.taken {
 					t.Errorf("%v", err)

@@ -42,7 +42,7 @@ func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 			return nil, err
 		}
 	}
-	work, resync := c.take()
+	work, resync := c.drain()
 	if !work {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ func (f *flag) isStale() bool {
 }
 
 // take returns the flag and clears it.
-func (f *flag) take() (work, resync bool) {
+func (f *flag) drain() (work, resync bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	work, resync = f.work, f.resync

@@ -109,7 +109,7 @@ func statePop(r *ScriptRun) (reply string, ok bool) {
 	var out strings.Builder
 	out.WriteString(rawNumber('*', len(popped)))
 	for _, key := range popped {
-		fields := r.takeRow(key)
+		fields := r.finishRow(key)
 		out.WriteString("*2\r\n")
 		writeBulk(&out, key)
 		out.WriteString(rawNumber('*', len(fields)))
@@ -138,7 +138,7 @@ func (r *ScriptRun) popSet(set string, most int) []string {
 }
 
 // takeRow makes a row final, and returns its fields and values.
-func (r *ScriptRun) takeRow(key string) []string {
+func (r *ScriptRun) finishRow(key string) []string {
 	final := r.Keys[1] + key
 	temp := r.Args[1] + final
 	old := true

@@ -36,7 +36,7 @@ func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 			return nil, err
 		}
 	}
-	if work, _ := in.take(); !work {
+	if work, _ := in.drain(); !work {
 		return nil, nil
 	}
 	return in.queue.Pop(ctx)
@@ -58,7 +58,7 @@ func (in *Inbox) Wait(ctx context.Context, patience time.Duration) ([]Entry, err
 	defer enough.Stop()
 	for {
 		down := in.l.down()
-		work, broken := in.take()
+		work, broken := in.drain()
 		if down || broken {
 			in.stale()
 			return nil, in.queue.db.wrap(fmt.Errorf("%w: the connection was lost", ErrUnavailable), "wait for", in.queue.table)

@@ -66,7 +66,7 @@ func (w *KeyWatch) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 
 // Take returns, sorted, the names of the keys that changed since the last call. all is true if any key may have
 // changed.
-func (w *KeyWatch) Take() (names []string, all bool) {
+func (w *KeyWatch) Drain() (names []string, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	names, all = slices.Sorted(maps.Keys(w.changed)), w.all

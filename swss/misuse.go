@@ -64,7 +64,7 @@ func keysOf(args []any) []string {
 }
 
 // take returns the noted keys, and forgets them.
-func (m *misuses) take() map[DBName]map[string]struct{} {
+func (m *misuses) drain() map[DBName]map[string]struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := m.keys
@@ -132,7 +132,7 @@ func kindOf(key string) string {
 // lost, so it also deletes the marks of that database: every daemon then starts its work again (see [Claim]). In
 // CONFIG_DB it deletes only the mark, because all other keys are the user's.
 func (r *Redis) Mend(ctx context.Context) (deleted []string, err error) {
-	noted := r.misuses.take()
+	noted := r.misuses.drain()
 	if _, marked := noted[ConfigDB][KeyMark]; marked {
 		noted[ConfigDB] = map[string]struct{}{KeyMark: {}}
 	} else {

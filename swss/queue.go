@@ -156,7 +156,7 @@ func (q *Queue) Drain(ctx context.Context) error {
 }
 
 // Take empties the queue, and returns the number of entries that it had.
-func (q *Queue) Take(ctx context.Context) (int, error) {
+func (q *Queue) Clear(ctx context.Context) (int, error) {
 	var n *redis.IntCmd
 	_, err := q.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		n = p.LLen(ctx, q.list())

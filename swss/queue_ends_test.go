@@ -31,7 +31,7 @@ func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 			return nil, err
 		}
 	}
-	if work, _ := c.take(); !work {
+	if work, _ := c.drain(); !work {
 		return nil, nil
 	}
 	var out []KeyOpFieldsValues

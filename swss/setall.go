@@ -32,7 +32,7 @@ func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValue
 				p.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(tables[table][key])))...)
 			}
 		}
-		TakeTurn(ctx, p, turn)
+		SetRevision(ctx, p, turn)
 		return nil
 	})
 	switch {

@@ -163,7 +163,7 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 	slices.Sort(keys)
 	known, total, first := make(map[string]int64, len(keys)), int64(0), ""
 	var out []KeyOpFieldsValues
-	take := func(key string, row FieldValues, size int64) {
+	add := func(key string, row FieldValues, size int64) {
 		if row == nil && size == 0 {
 			return
 		}
@@ -180,13 +180,13 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 	}
 	for chunk := range slices.Chunk(keys, 100) {
 		if first == "" {
-			if err := t.readRows(ctx, chunk, s.rowOf(), take); err != nil {
+			if err := t.readRows(ctx, chunk, s.rowOf(), add); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		for _, key := range chunk { // a row that does not fit is delivered without its fields
-			take(key, nil, TooMany)
+			add(key, nil, TooMany)
 		}
 	}
 	for _, key := range s.gone(known, changed) {

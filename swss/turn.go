@@ -30,7 +30,7 @@ func (d *DB) Turn(ctx context.Context) (string, error) {
 }
 
 // TakeTurn adds to a transaction the command that makes the transaction a revision.
-func TakeTurn(ctx context.Context, p redis.Pipeliner, turn string) {
+func SetRevision(ctx context.Context, p redis.Pipeliner, turn string) {
 	p.HSet(ctx, KeyMark, fieldTurn, turn)
 }
 

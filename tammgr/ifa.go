@@ -36,9 +36,9 @@ func tamSessionRow(m *Manager) func(string, swss.FieldValues) {
 		for name, k := range types {
 			switch {
 			case fields != nil && schema.SessionType(fields) == name:
-				m.take(k)(key, fields)
+				m.handler(k)(key, fields)
 			case fields == nil || m.rows[k][key] != nil:
-				m.take(k)(key, nil)
+				m.handler(k)(key, nil)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 	}
 	for k := range kindCount {
 		if what := kinds[k]; what != nil && what.config != schema.CfgTAMGroup && what.config != schema.CfgTAMSession {
-			forward.Consume(d, config, kinds[k].config, m.take(k))
+			forward.Consume(d, config, kinds[k].config, m.handler(k))
 		}
 	}
 	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, m.capabilities)

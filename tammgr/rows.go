@@ -72,7 +72,7 @@ type kindOfRow struct {
 	parse func(key string, fields swss.FieldValues) (content, error)
 	// taken is set if a flow group can have only one row of the kind. The first valid row by name gets the flow group.
 	// taken is the reason for refusing other rows, with %q for the name of the first.
-	taken string
+	refusal string
 	// group describes the flow group that the rows need.
 	group groupUse
 	// alone is true if the row is in force without a report of orchagent.
@@ -135,8 +135,8 @@ var kinds = [kindCount]*kindOfRow{
 	},
 	kindAltMark: {
 		config: schema.CfgTAMAltMark, feature: schema.FeatureAltMark, group: oneRule,
-		taken: "is already marked by session %q: one session measures a flow group here",
-		parse: of(schema.ParseAltMarkSession, func(row schema.AltMarkSession) content { return altMark{row} }),
+		refusal: "is already marked by session %q: one session measures a flow group here",
+		parse:   of(schema.ParseAltMarkSession, func(row schema.AltMarkSession) content { return altMark{row} }),
 	},
 	kindTask: {
 		config: schema.CfgTAMFlyMonTask, feature: schema.FeatureFlyMon, group: oneMatch,
@@ -148,18 +148,18 @@ var kinds = [kindCount]*kindOfRow{
 	kindQuery: {config: schema.CfgTAMFlyMonQuery, parse: parser(schema.ParseFlyMonQuery)},
 	kindRecord: {
 		config: schema.CfgTAMTableRecord, feature: schema.FeatureTableRecord, group: oneRule,
-		taken: "is already recorded by session %q: one session records a flow group here",
-		parse: of(schema.ParseRecordSession, func(row schema.RecordSession) content { return recording{row} }),
+		refusal: "is already recorded by session %q: one session records a flow group here",
+		parse:   of(schema.ParseRecordSession, func(row schema.RecordSession) content { return recording{row} }),
 	},
 	kindDrop: {
 		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor,
-		taken: "is already watched by session %q: one session of the drop monitor watches a flow group here",
-		parse: of(schema.ParseDropSession, func(row schema.DropSession) content { return dropSession{row} }),
+		refusal: "is already watched by session %q: one session of the drop monitor watches a flow group here",
+		parse:   of(schema.ParseDropSession, func(row schema.DropSession) content { return dropSession{row} }),
 	},
 	kindIFA: {
 		config: schema.CfgTAMSession, state: schema.StateTAMIFA, feature: schema.FeatureIFA,
-		taken: "is already that of session %q: a flow group has one session of IFA",
-		parse: of(schema.ParseIFASession, func(row schema.IFASession) content { return ifaSession{row} }),
+		refusal: "is already that of session %q: a flow group has one session of IFA",
+		parse:   of(schema.ParseIFASession, func(row schema.IFASession) content { return ifaSession{row} }),
 	},
 }
 
@@ -202,7 +202,7 @@ func (m *Manager) valid(k kind, name string) content {
 }
 
 // take returns the handler of rows of a kind.
-func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
+func (m *Manager) handler(k kind) func(key string, fields swss.FieldValues) {
 	return func(key string, fields swss.FieldValues) {
 		if old := m.rows[k][key]; old != nil {
 			m.link(k, key, old.content, -1)
@@ -262,7 +262,7 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 	if r.group != "" || kinds[k].group == oneRule {
 		m.ofTAM += n
 	}
-	if kinds[k].taken != "" { // another row may get the flow group now
+	if kinds[k].refusal != "" { // another row may get the flow group now
 		for u := range m.users[id{kindGroup, r.group}].All() {
 			if u.kind == k {
 				m.mark(k, u.key)
@@ -342,9 +342,9 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 		return wrong, nil
 	}
 	what, group := kinds[k], r.refs().group
-	if what.taken != "" && group != "" {
+	if what.refusal != "" && group != "" {
 		if first := m.firstOf(k, group); first != key {
-			return fmt.Sprintf("flow group %q "+what.taken, group, first), nil
+			return fmt.Sprintf("flow group %q "+what.refusal, group, first), nil
 		}
 	}
 	wrong, more := r.check(m)

@@ -55,7 +55,7 @@ func TestDecidingMakesLittle(t *testing.T) {
 	t.Cleanup(func() { d.Close() })
 	m := New(d, r)
 	m.flowGroup("web", swss.FieldValues{"id": "7"})
-	m.take(kindSession)("sla", swss.FieldValues{"flowgroup": "web"})
+	m.handler(kindSession)("sla", swss.FieldValues{"flowgroup": "web"})
 	if err := m.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}

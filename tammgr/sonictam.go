@@ -177,7 +177,7 @@ func becomeACL(m *Manager, key string, c content) {
 
 // tamGroupRow returns the handler of rows of TAM_FLOW_GROUP, both of groups and of their rules.
 func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
-	group, rule := m.take(kindTAMGroup), m.take(kindTAMRule)
+	group, rule := m.handler(kindTAMGroup), m.handler(kindTAMRule)
 	return func(key string, fields swss.FieldValues) {
 		if strings.Contains(key, "|") {
 			rule(key, fields)
@@ -190,13 +190,13 @@ func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
 // configuredACL returns the handler of rows of ACL_TABLE or ACL_RULE. It refuses table names that are names of flow
 // groups.
 func configuredACL(
-	m *Manager, state string, take func(string, swss.FieldValues),
+	m *Manager, state string, handle func(string, swss.FieldValues),
 ) func(string, swss.FieldValues) {
 	return func(key string, fields swss.FieldValues) {
 		table, _, _ := strings.Cut(key, "|")
 		group, of := schema.TAMGroupOf(table)
 		if !of {
-			take(key, fields)
+			handle(key, fields)
 			return
 		}
 		row := forward.Row{Table: state, Key: key}

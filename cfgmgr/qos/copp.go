@@ -89,7 +89,7 @@ func (d *decision) trap(
 	for _, id := range t.Traps {
 		things = append(things, trapThing(id))
 	}
-	if v := d.take(key, things...); v != (verdict{}) {
+	if v := d.reserve(key, things...); v != (verdict{}) {
 		return v.status, v.reason
 	}
 	g.Traps = append(g.Traps, t.Traps...)
@@ -106,7 +106,7 @@ func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[s
 		return false
 	}
 	for _, id := range t.Traps {
-		if d.take(key, trapThing(id)) == (verdict{}) {
+		if d.reserve(key, trapThing(id)) == (verdict{}) {
 			g.Traps = append(g.Traps, id)
 			any = true
 		}

@@ -229,7 +229,7 @@ func portRefs(ports []string) []ref {
 
 // take reserves things, such as a queue, for a row. If another row already owns one of them, the verdict names that
 // row.
-func (d *decision) take(key string, things ...string) verdict {
+func (d *decision) reserve(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {
 			return verdict{schema.StatusFailed, fmt.Sprintf("%s is configured by %q", t, o)}
@@ -251,7 +251,7 @@ func (d *decision) portQoS(key string, p schema.PortQoS) verdict {
 	for _, port := range p.Ports {
 		things = append(things, "the QoS maps of "+port)
 	}
-	return d.take(key, things...)
+	return d.reserve(key, things...)
 }
 
 func (d *decision) queues(table, key string, k schema.QueueKey, refs ...ref) verdict {
@@ -268,7 +268,7 @@ func (d *decision) queues(table, key string, k schema.QueueKey, refs ...ref) ver
 			things = append(things, fmt.Sprintf("%s %d of %s", what, q, port))
 		}
 	}
-	return d.take(key, things...)
+	return d.reserve(key, things...)
 }
 
 func (d *decision) session(key string, m schema.MirrorSession) verdict {
@@ -288,5 +288,5 @@ func (d *decision) session(key string, m schema.MirrorSession) verdict {
 			things = append(things, "the mirror of what "+p+" sends")
 		}
 	}
-	return d.take(key, things...)
+	return d.reserve(key, things...)
 }

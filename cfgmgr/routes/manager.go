@@ -88,7 +88,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	for _, t := range schema.InterfaceTables {
 		m.consumeInterfaces(d, db, t)
 	}
-	forward.Consume(d, db, schema.CfgStaticRoute, m.takeRoute)
+	forward.Consume(d, db, schema.CfgStaticRoute, m.storeRoute)
 	consume(m, d, db, schema.CfgNeigh, m.neighbors, schema.ParseNeighbor)
 	consume(m, d, db, schema.CfgFDB, m.fdb, schema.ParseFDB)
 	consume(m, d, db, schema.CfgSwitch, m.switches, schema.ParseSwitch)
@@ -144,7 +144,7 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 }
 
 // takeRoute stores a parsed row of static routes.
-func (m *Manager) takeRoute(key string, fields swss.FieldValues) {
+func (m *Manager) storeRoute(key string, fields swss.FieldValues) {
 	m.changed[key] = true
 	if old, ok := m.routes[key]; ok && old.err == nil {
 		m.prefixes[old.row.Prefix] = true

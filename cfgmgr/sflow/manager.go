@@ -42,13 +42,13 @@ type Agent struct {
 // A sent is the known state of sflowd.
 type sent struct {
 	Agent
-	agent  string            // address by which it identifies the switch; "" if it has none
-	takes  bool              // true if sflowd has reported
-	unsent map[string]string // why it is unknown whether anything was sent to a collector; "" if something was sent
+	agent    string            // address by which it identifies the switch; "" if it has none
+	reported bool              // true if sflowd has reported
+	unsent   map[string]string // why it is unknown whether anything was sent to a collector; "" if something was sent
 }
 
 func (s sent) equal(o sent) bool {
-	return s.Agent == o.Agent && s.agent == o.agent && s.takes == o.takes && maps.Equal(s.unsent, o.unsent)
+	return s.Agent == o.Agent && s.agent == o.agent && s.reported == o.reported && maps.Equal(s.unsent, o.unsent)
 }
 
 // askPeriod is the interval at which the counters of sflowd are read.
@@ -95,11 +95,11 @@ func (m *Manager) ask(ctx context.Context) (s sent, err error) {
 	if s.Agent, err = m.Agent(ctx); err != nil {
 		return s, err
 	}
-	row, takes, err := m.all.Get(ctx, schema.SFlowAgent)
+	row, reported, err := m.all.Get(ctx, schema.SFlowAgent)
 	if err != nil {
 		return s, err
 	}
-	s.agent, s.takes, s.unsent = row[schema.SFlowAddress], takes, map[string]string{}
+	s.agent, s.reported, s.unsent = row[schema.SFlowAddress], reported, map[string]string{}
 	for name := range m.rows[schema.CfgSFlowCollector] {
 		if row, _, err = m.each.Get(ctx, name); err != nil {
 			return s, err
@@ -165,7 +165,7 @@ func (m *Manager) inForce(s schema.SFlow) (status, reason string) {
 		return schema.StatusPending, m.sent.Away
 	case len(m.rows[schema.CfgSFlowCollector]) == 0:
 		return schema.StatusPending, "there is no collector: nothing is sent"
-	case !m.sent.takes:
+	case !m.sent.reported:
 		return schema.StatusPending, untaken
 	case m.sent.agent == "" && s.Agent != "":
 		return schema.StatusPending, fmt.Sprintf("%s, which agent_id names, has no address: nothing is sent", s.Agent)

@@ -46,7 +46,7 @@ func (d *decoder) next() byte {
 }
 
 // takes skips blanks and consumes c. It returns false if the next byte is not c.
-func (d *decoder) takes(c byte) bool {
+func (d *decoder) consume(c byte) bool {
 	if d.next() != c {
 		return false
 	}
@@ -89,7 +89,7 @@ func (d *decoder) value(depth int) (any, bool) {
 func (d *decoder) object(depth int) (any, bool) {
 	d.at++
 	out := map[string]any{}
-	if d.takes('}') {
+	if d.consume('}') {
 		return out, true
 	}
 	for {
@@ -97,14 +97,14 @@ func (d *decoder) object(depth int) (any, bool) {
 			return nil, false
 		}
 		name, ok := d.string()
-		if !ok || !d.takes(':') {
+		if !ok || !d.consume(':') {
 			return nil, false
 		}
 		if out[name], ok = d.value(depth + 1); !ok {
 			return nil, false
 		}
-		if !d.takes(',') {
-			return out, d.takes('}')
+		if !d.consume(',') {
+			return out, d.consume('}')
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (d *decoder) object(depth int) (any, bool) {
 func (d *decoder) array(depth int) (any, bool) {
 	d.at++
 	out := []any{}
-	if d.takes(']') {
+	if d.consume(']') {
 		return out, true
 	}
 	for {
@@ -121,8 +121,8 @@ func (d *decoder) array(depth int) (any, bool) {
 			return nil, false
 		}
 		out = append(out, v)
-		if !d.takes(',') {
-			return out, d.takes(']')
+		if !d.consume(',') {
+			return out, d.consume(']')
 		}
 	}
 }

@@ -289,7 +289,7 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]marks.Result), error) 
 			of[r.Path] = append(of[r.Path], r)
 		}
 		for _, name := range device.SortedKeys(drills) {
-			for _, a := range drills[name].Take(of[name]...) {
+			for _, a := range drills[name].AddAll(of[name]...) {
 				if !a.Withdrawn {
 					blame.Alarm(a)
 				}

@@ -231,11 +231,11 @@ messages that a fault has affected. The exit code is 1 if no daemon accepts faul
 				if err != nil {
 					return err
 				}
-				takers, err := fault.Takers(ctx, r)
+				accepting, err := fault.Accepting(ctx, r)
 				if err != nil {
 					return err
 				}
-				list := fault.List{Takers: takers, Faults: told}
+				list := fault.List{Accepting: accepting, Faults: told}
 				if asJSON {
 					err = printJSON(cmd.OutOrStdout(), list.JSON())
 				} else {

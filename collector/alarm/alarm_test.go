@@ -158,7 +158,7 @@ func TestJudgeRandom(t *testing.T) {
 		var m machine
 		for period := int64(10); period < 10+rnd.Int64N(60); period++ {
 			rows, kind := randomPeriod(rnd, period)
-			if m.take(period, kind); len(rows) == 0 {
+			if m.add(period, kind); len(rows) == 0 {
 				continue
 			}
 			if rnd.IntN(4) == 0 { // replaces an earlier version of these rows
@@ -211,7 +211,7 @@ type machine struct {
 	alarms    []Alarm
 }
 
-func (m *machine) take(period int64, kind string) {
+func (m *machine) add(period int64, kind string) {
 	if kind == "none" {
 		m.none++ // the gap is noticed when a later period arrives
 		return

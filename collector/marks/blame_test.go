@@ -84,7 +84,7 @@ func randomFlows(t *testing.T, rnd *rand.Rand, network Graph) map[string]*Mesh {
 
 // blame makes the points of a graph report four periods, all of which have alarms.
 func blame(b *Blame, said map[uint64]Suspects, m *Mesh, counted func(k uint64) []uint64) {
-	take := func(results []Result) {
+	collect := func(results []Result) {
 		for _, r := range results {
 			b.Add(r)
 			b.Alarm(Alarm{Whole: r})
@@ -97,10 +97,10 @@ func blame(b *Blame, said map[uint64]Suspects, m *Mesh, counted func(k uint64) [
 		for i, n := range counted(k) {
 			p := report(k, n, 0)
 			p.Captures, p.Timestamp = 0, altmark.Time{}
-			take(m.Add(i, p, p.ReadAt.Std()))
+			collect(m.Add(i, p, p.ReadAt.Std()))
 		}
 	}
-	take(m.Flush())
+	collect(m.Flush())
 }
 
 // checkSuspects compares the suspects of a period with the lossy links and clusters.

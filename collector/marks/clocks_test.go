@@ -76,14 +76,14 @@ func TestAltMarkReportsLate(t *testing.T) {
 func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Double))
 	results := map[string]Result{}
-	take := func(list []Result) {
+	collect := func(list []Result) {
 		for _, r := range list {
 			results[fmt.Sprintf("%d %s>%s", r.Period, r.From, r.To)] = r
 		}
 	}
 	for k := uint64(10); k < 30; k++ {
-		take(m.Add(0, report(k, 100, 0), arrived(k, 0)))
-		take(m.Add(2, report(k, 100, 7*ms), arrived(k, 0)))
+		collect(m.Add(0, report(k, 100, 0), arrived(k, 0)))
+		collect(m.Add(2, report(k, 100, 7*ms), arrived(k, 0)))
 		p := report(k, 100, 4*ms)
 		ahead := 0.0
 		if k >= 20 {
@@ -92,7 +92,7 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 				p.Flags = altmark.ClockStep
 			}
 		}
-		take(m.Add(1, p, arrived(p.Number, ahead)))
+		collect(m.Add(1, p, arrived(p.Number, ahead)))
 	}
 	for k := uint64(10); k < 28; k++ {
 		for _, way := range []string{"mp1>mp2", "mp2>mp3"} {
@@ -164,20 +164,20 @@ func TestAltMarkHistory(t *testing.T) {
 func TestAltMarkHeldUp(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	last := map[uint64]Result{}
-	take := func(list []Result) {
+	collect := func(list []Result) {
 		for _, r := range list {
 			last[r.Period] = r
 		}
 	}
 	for k := uint64(10); k < 30; k++ {
-		take(m.Add(0, report(k, 100+k, 0), arrived(k, 0)))
+		collect(m.Add(0, report(k, 100+k, 0), arrived(k, 0)))
 	}
 	for k := uint64(12); k < 32; k++ { // two periods ahead
 		when := arrived(k, 2)
 		if k >= 20 && k < 24 {
 			when = arrived(23, 2)
 		}
-		take(m.Add(1, shifted(k), when))
+		collect(m.Add(1, shifted(k), when))
 	}
 	for k, r := range last {
 		if r.Status == OK {

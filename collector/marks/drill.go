@@ -60,7 +60,7 @@ func (d *Drill) Add(r Result) (Alarm, bool) {
 }
 
 // Take adds the results of one report, and then returns the resulting alarms.
-func (d *Drill) Take(results ...Result) (alarms []Alarm) {
+func (d *Drill) AddAll(results ...Result) (alarms []Alarm) {
 	var periods []uint64
 	for _, r := range results {
 		if d.note(r); !slices.Contains(periods, r.Period) {

@@ -31,7 +31,7 @@ func TestAltMarkDrillRandom(t *testing.T) {
 		walks, alarms, whole := map[uint64]walk{}, map[uint64]Alarm{}, map[uint64]Result{}
 		parts := map[uint64]map[[2]string]Result{}
 		silent := rnd.IntN(3*len(g.Points) + 1) // index of a point without a report in one period
-		take := func(results []Result) {
+		collect := func(results []Result) {
 			for _, r := range results {
 				if m.Whole() == [2]string{r.From, r.To} {
 					whole[r.Period] = r
@@ -52,11 +52,11 @@ func TestAltMarkDrillRandom(t *testing.T) {
 			for i, n := range walks[k].counted {
 				p := report(k, n, 0)
 				if p.Captures, p.Timestamp = 0, (altmark.Time{}); i != silent || k != 1004 {
-					take(m.Add(i, p, p.ReadAt.Std()))
+					collect(m.Add(i, p, p.ReadAt.Std()))
 				}
 			}
 		}
-		take(m.Flush())
+		collect(m.Flush())
 		for k, r := range whole {
 			a, alarmed := alarms[k]
 			want := r.LossValid && float64(r.Lost) > threshold*float64(r.Sent)
@@ -163,7 +163,7 @@ func TestAltMarkAlarmOfClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[uint64]string{}
-	take := func(results []Result) {
+	collect := func(results []Result) {
 		for _, r := range results {
 			if a, ok := d.Add(r); ok {
 				got[r.Period] = a.String()
@@ -174,11 +174,11 @@ func TestAltMarkAlarmOfClusters(t *testing.T) {
 		for i, n := range []uint64{1000, 600, 400, 980, 980} {
 			p := report(k, n, 0)
 			if p.Captures, p.Timestamp = 0, (altmark.Time{}); i < 4 || k > 11 {
-				take(m.Add(i, p, p.ReadAt.Std()))
+				collect(m.Add(i, p, p.ReadAt.Std()))
 			}
 		}
 	}
-	take(m.Flush())
+	collect(m.Flush())
 	const want = "alarm: g period 10 lost 20 or more (l3: no report): l2>l3 lost 0 or more (l3: no report), link l2>l3; " +
 		"s1+s2>l2 lost 20, 0 to 20 at each of s1>l2 s2>l2"
 	if got[10] != want {
@@ -194,8 +194,8 @@ func TestAltMarkAlarmWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	take := func(i int, p altmark.Period) {
-		for _, a := range d.Take(m.Add(i, p, p.ReadAt.Std())...) {
+	collect := func(i int, p altmark.Period) {
+		for _, a := range d.AddAll(m.Add(i, p, p.ReadAt.Std())...) {
 			got = append(got, a.String())
 		}
 	}
@@ -205,13 +205,13 @@ func TestAltMarkAlarmWithdrawn(t *testing.T) {
 			if p.Captures, p.Timestamp = 0, (altmark.Time{}); k > 10 {
 				p.Packets = 1000
 			}
-			take(i, p)
+			collect(i, p)
 		}
 	}
 	late := report(10, 900, 0)
 	late.Captures, late.Timestamp, late.Flags = 0, altmark.Time{}, altmark.LateFrames
-	take(2, late)
-	take(2, late)
+	collect(2, late)
+	collect(2, late)
 	want := []string{"alarm: g period 10 lost 100 of 1000: s1>l2 lost 100, link s1>l2",
 		"no alarm: g period 10 lost 0 or more (l2: late-frames): s1>l2 lost 0 or more (l2: late-frames), link s1>l2"}
 	if !slices.Equal(got, want) {

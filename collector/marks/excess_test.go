@@ -149,7 +149,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 		}
 		all, lost := c.reports(periods)
 		last := map[string]Result{}
-		take := func(results []Result) {
+		collect := func(results []Result) {
 			for _, r := range results {
 				last[fmt.Sprint(r.From, r.To, r.Period)] = r
 			}
@@ -158,10 +158,10 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 			points := []int{0, 1, 2}
 			rnd.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
 			for _, i := range points {
-				take(feed(i, all[i][k]))
+				collect(feed(i, all[i][k]))
 			}
 		}
-		take(flush())
+		collect(flush())
 		for _, r := range last {
 			from, to := names[r.From], names[r.To]
 			want := lost[to][r.Period] - lost[from][r.Period]
@@ -199,7 +199,7 @@ func (c *recoloured) hidden(all [][]altmark.Period, k uint64) bool {
 func TestAltMarkRecolouredGraph(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "a>b", "b>c"))
 	last := map[string]Result{}
-	take := func(results []Result) {
+	collect := func(results []Result) {
 		for _, r := range results {
 			last[fmt.Sprint(r.From, r.To, r.Period)] = r
 		}
@@ -215,16 +215,16 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 				late = append(late, p)
 				continue
 			}
-			take(m.Add(i, p, p.ReadAt.Std()))
+			collect(m.Add(i, p, p.ReadAt.Std()))
 		}
 	}
 	if r := last["ab11"]; r.Status != OK || r.Lost != 1 {
 		t.Errorf("before the last point reports: %s", line(r))
 	}
 	for _, p := range late {
-		take(m.Add(2, p, p.ReadAt.Std()))
+		collect(m.Add(2, p, p.ReadAt.Std()))
 	}
-	take(m.Flush())
+	collect(m.Flush())
 	for k := uint64(10); k < 14; k++ {
 		for _, ends := range []string{"ab", "bc", "ac"} {
 			r := last[fmt.Sprint(ends, k)]

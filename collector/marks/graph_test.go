@@ -396,16 +396,16 @@ func TestAltMarkGraphIsPath(t *testing.T) {
 		m := newMesh(t, g)
 		reports := randomReports(rnd, 3, 20)
 		want, got := lastResults(t, path, reports), map[string]Result{}
-		take := func(results []Result) {
+		collect := func(results []Result) {
 			for _, r := range results {
 				r.Revised = false
 				got[fmt.Sprint(r.Period, r.From, r.To)] = r
 			}
 		}
 		for _, r := range reports {
-			take(m.Add(r.point, r.Period, r.arrived))
+			collect(m.Add(r.point, r.Period, r.arrived))
 		}
-		take(m.Flush())
+		collect(m.Flush())
 		for key, r := range got {
 			if w := want[key]; !reflect.DeepEqual(r, w) {
 				t.Fatalf("%+v, and of a path %+v", r, w)

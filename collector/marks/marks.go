@@ -267,7 +267,7 @@ func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 
 // add adds a report of a point of a stage.
 func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out []Result) {
-	if m.take(stage, point, p, arrived, &out) {
+	if m.store(stage, point, p, arrived, &out) {
 		m.revise(p.Number, &out)
 		m.flush(&out) // the first results of periods need no revision
 	}
@@ -275,7 +275,7 @@ func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out
 }
 
 // take stores a report. It returns false if the period is not kept.
-func (m *Joiner) take(stage, point int, p altmark.Period, arrived time.Time, out *[]Result) bool {
+func (m *Joiner) store(stage, point int, p altmark.Period, arrived time.Time, out *[]Result) bool {
 	m.stats.Reports++
 	if p.Number >= lastPeriod || uint64(p.Colour) != p.Number&1 {
 		m.stats.Refused++

@@ -52,7 +52,7 @@ func randomReports(rnd *rand.Rand, points, periods int) (all []pointReport) {
 func lastResults(t *testing.T, path Path, reports []pointReport) map[string]Result {
 	m := newTestJoiner(t, path)
 	last := map[string]Result{}
-	take := func(results []Result) {
+	collect := func(results []Result) {
 		for _, r := range results {
 			key := fmt.Sprint(r.Period, r.From, r.To)
 			if old, ok := last[key]; ok != r.Revised {
@@ -63,12 +63,12 @@ func lastResults(t *testing.T, path Path, reports []pointReport) map[string]Resu
 		}
 	}
 	for _, r := range reports {
-		take(m.Add(r.point, r.Period, r.arrived))
+		collect(m.Add(r.point, r.Period, r.arrived))
 		if len(m.entries) > keptPeriods || len(m.gone) > 2*keptPeriods {
 			t.Fatalf("%d periods are remembered, %d forgotten", len(m.entries), len(m.gone))
 		}
 	}
-	take(m.Flush())
+	collect(m.Flush())
 	return last
 }
 

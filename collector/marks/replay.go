@@ -37,9 +37,9 @@ func (x *Replay) brief() *Replay {
 
 // Take adds a report like [Joiner.Add], but without its evaluation, which Tell does. It returns results only of periods
 // that are dropped, or that passed without a report.
-func (x *Replay) Take(point int, p altmark.Period, arrived time.Time) (out []Result) {
+func (x *Replay) Add(point int, p altmark.Period, arrived time.Time) (out []Result) {
 	for _, u := range x.users[point] {
-		x.joins[u.join].take(u.stage, u.point, p, arrived, &out)
+		x.joins[u.join].store(u.stage, u.point, p, arrived, &out)
 	}
 	return sortResults(out)
 }

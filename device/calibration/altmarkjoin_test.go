@@ -143,19 +143,19 @@ func joinMarked(t *testing.T, first, second *marked, a, b []reported) map[uint64
 		t.Fatal(err)
 	}
 	results := map[uint64]marks.Result{}
-	take := func(rs []marks.Result) {
+	add := func(rs []marks.Result) {
 		for _, r := range rs {
 			results[r.Period] = r
 		}
 	}
 	for i := range max(len(a), len(b)) {
 		if i < len(a) {
-			take(join.Add(0, a[i].Period, a[i].at))
+			add(join.Add(0, a[i].Period, a[i].at))
 		}
 		if i < len(b) {
-			take(join.Add(1, b[i].Period, b[i].at))
+			add(join.Add(1, b[i].Period, b[i].at))
 		}
 	}
-	take(join.Flush())
+	add(join.Flush())
 	return results
 }

@@ -96,7 +96,7 @@ func (c *calibration) check(in *instance, tally *tally, task, query map[string]a
 	if c.count(in); in.live {
 		c.countWindow(in, answer)
 	}
-	tally.take(c.t, in, answer)
+	tally.count(c.t, in, answer)
 }
 
 // flagsOf returns the flags of an epoch.
@@ -131,7 +131,7 @@ func (c *calibration) checkEpoch(in *instance, last any, epoch uint64) {
 }
 
 // take compares an answer with the exact value, and counts the result.
-func (c *tally) take(t *testing.T, in *instance, answer any) {
+func (c *tally) count(t *testing.T, in *instance, answer any) {
 	c.n++
 	estimate, ok := number(within(answer, "estimate"))
 	if !ok {

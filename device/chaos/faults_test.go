@@ -24,8 +24,8 @@ func startFaulty(t *testing.T, config device.ConfigDB) *liveSwitch {
 	p.faults, p.kernel = true, func() altmark.KernelClock { return trusted }
 	p.started()
 	p.until("all take faults", func() bool {
-		takers, err := fault.Takers(p.Context(), p.redis)
-		return err == nil && len(takers) == 3
+		accepting, err := fault.Accepting(p.Context(), p.redis)
+		return err == nil && len(accepting) == 3
 	})
 	p.load(config)
 	p.until("the session", func() bool { return p.active("s") })

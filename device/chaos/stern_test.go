@@ -521,7 +521,7 @@ func (s *strictSyncd) lacks() (list []string) {
 
 // took returns the requests since the last call that have changed the ASIC, without register reads, which are created
 // and removed again.
-func (s *strictSyncd) took() (list []string) {
+func (s *strictSyncd) changes() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list, s.ops = s.ops, nil

@@ -43,7 +43,7 @@ func startStrictSwitch(t *testing.T, p profile.Profile, config device.ConfigDB) 
 	s.stops["orchagent"], s.stops["tammgrd"] = s.start("orchagent"), s.start("tammgrd")
 	s.allReady("the first start")
 	s.want = s.statuses()
-	s.stern.took()
+	s.stern.changes()
 	return s
 }
 
@@ -66,7 +66,7 @@ func (s *strictSwitch) allReady(what string) {
 func (s *strictSwitch) unchanged(what string) {
 	s.Helper()
 	s.settled(what)
-	if ops := s.stern.took(); len(ops) > 0 {
+	if ops := s.stern.changes(); len(ops) > 0 {
 		s.Errorf("%s changes the ASIC %d times:\n%s", what, len(ops), strings.Join(ops[:min(20, len(ops))], "\n"))
 	}
 }
@@ -155,7 +155,7 @@ func TestSternSyncdRestarts(t *testing.T) {
 	if after, _ := s.stern.counts(); after != before+1 {
 		t.Errorf("%d views were begun after it, want 1", after-before)
 	}
-	s.stern.took()
+	s.stern.changes()
 	s.restart("orchagent")
 	s.unchanged("a restart after that")
 }
@@ -177,7 +177,7 @@ func TestSternSyncdIsFull(t *testing.T) {
 	before := s.stern.rows()
 	s.restart("orchagent")
 	s.settled("a restart of orchagent")
-	for _, op := range s.stern.took() {
+	for _, op := range s.stern.changes() {
 		for _, key := range before {
 			_, id, _ := strings.Cut(strings.TrimPrefix(key, "ASIC_STATE:"), ":")
 			if strings.HasPrefix(op, "remove ") && strings.Contains(op, id) {

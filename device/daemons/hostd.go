@@ -84,11 +84,11 @@ func (h *hostCPU) receive(ctx context.Context, l CPULine) (err error) {
 		case err != nil:
 			return err
 		}
-		take := h.host.Receive
+		receive := h.host.Receive
 		if reports.Is(&p) {
-			take = h.reports.Receive
+			receive = h.reports.Receive
 		}
-		if err := h.d.Do(ctx, func() { take(p) }); err != nil {
+		if err := h.d.Do(ctx, func() { receive(p) }); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func mayHeal(err error) bool {
 // standBack waits while another process of the same daemon works, if err reports that it has claimed a database. If two
 // processes of a daemon run, the one started later works.
 func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger, err error) error {
-	var taken *swss.TakenError
+	var taken *swss.ClaimedError
 	if !errors.As(err, &taken) {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (o *badObjects) look(ctx context.Context, now time.Time) (err error) {
 	if due, err := o.watch.Pops(ctx); err != nil || len(due) == 0 {
 		return err
 	}
-	names, all := o.watch.Take()
+	names, all := o.watch.Drain()
 	was := o.bad
 	if all {
 		if names, err = o.state.AllKeys(ctx); err != nil {

@@ -57,7 +57,7 @@ func NewSFlowTestOn(t *testing.T, config device.ConfigDB) *SFlowTest {
 	t.Helper()
 	x := &SFlowTest{T: t, Got: map[netip.AddrPort][]wire.Sample{}, n: map[netip.AddrPort]uint32{}}
 	racetest.Stepped(t)
-	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile.Small(), Config: config, SFlow: x.take})
+	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile.Small(), Config: config, SFlow: x.receive})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func NewSFlowTestOn(t *testing.T, config device.ConfigDB) *SFlowTest {
 }
 
 // take receives a datagram as a collector does, and checks that none is missing.
-func (x *SFlowTest) take(to netip.AddrPort, b []byte) error {
+func (x *SFlowTest) receive(to netip.AddrPort, b []byte) error {
 	d, err := wire.Decode(bytes.Clone(b))
 	if x.n[to]++; err != nil || d.Sequence != x.n[to] || d.Agent != netip.MustParseAddr("10.0.0.9") {
 		x.Errorf("datagram %d to %s: %+v, %v", x.n[to], to, d, err)

@@ -73,7 +73,7 @@ func daemon(ctx context.Context, p *installation, name string) answer {
 	if !state.Since.IsZero() {
 		since = state.Since.UTC().Format(time.RFC3339)
 	}
-	if other := takenBy(ctx, p, name, state.Owner); other != "" {
+	if other := claimedBy(ctx, p, name, state.Owner); other != "" {
 		return fail("stop one of the two; if there is only one, another client wrote its row",
 			"two processes: %.16s speaks, and the mark in %s", state.Owner, other)
 	}
@@ -104,7 +104,7 @@ func unknownSyncd(ctx context.Context, p *installation) bool {
 
 // takenBy returns a text about the database that has the mark of another process of the same name, "" if there is
 // none.
-func takenBy(ctx context.Context, p *installation, name, owner string) string {
+func claimedBy(ctx context.Context, p *installation, name, owner string) string {
 	for _, db := range used {
 		got, err := p.r.DB(db).Client().HGetAll(ctx, swss.KeyMark).Result()
 		if other := got[name]; err == nil && other != "" && other != owner {

@@ -19,7 +19,7 @@ func faults(ctx context.Context, p *installation) answer {
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}
-	takers, err := fault.Takers(ctx, p.r)
+	accepting, err := fault.Accepting(ctx, p.r)
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}
@@ -33,9 +33,9 @@ func faults(ctx context.Context, p *installation) answer {
 		return warn("redis-cli -n 6 del 'TAMTAM_FAULT|NAME'", "rows that cannot be read: %v", errors.Join(unread...))
 	case len(told) > 0:
 		return warn("look again in a few seconds", "%d were over within the last seconds", len(told))
-	case len(takers) > 0:
+	case len(accepting) > 0:
 		return warn("start them without --allow-faults where faults are not meant to be",
-			"none, but every client of Redis can inject faults into %s", strings.Join(takers, ", "))
+			"none, but every client of Redis can inject faults into %s", strings.Join(accepting, ", "))
 	}
 	return well("none, and no daemon accepts any")
 }

@@ -36,7 +36,7 @@ func channel(daemon string) string { return "TAMTAM_FAULT@" + daemon }
 func Daemons() []string { return At(RedisEmpty) }
 
 // Takers returns the daemons that accept faults now.
-func Takers(ctx context.Context, r *swss.Redis) (takers []string, err error) {
+func Accepting(ctx context.Context, r *swss.Redis) (accepting []string, err error) {
 	var channels []string
 	for _, daemon := range Daemons() {
 		channels = append(channels, channel(daemon))
@@ -47,10 +47,10 @@ func Takers(ctx context.Context, r *swss.Redis) (takers []string, err error) {
 	}
 	for _, daemon := range Daemons() {
 		if n[channel(daemon)] > 0 {
-			takers = append(takers, daemon)
+			accepting = append(accepting, daemon)
 		}
 	}
-	return takers, nil
+	return accepting, nil
 }
 
 // Inject asks a daemon to inject a fault, and returns the fault once it is in force. If daemon is "", it asks the
@@ -61,11 +61,11 @@ func Inject(ctx context.Context, r *swss.Redis, daemon string, f Fault) (Injecte
 		return Injected{}, err
 	}
 	if daemon == "" {
-		takers, err := Takers(ctx, r)
+		accepting, err := Accepting(ctx, r)
 		if err != nil {
 			return Injected{}, err
 		}
-		fit := slices.DeleteFunc(At(f.Kind), func(d string) bool { return !slices.Contains(takers, d) })
+		fit := slices.DeleteFunc(At(f.Kind), func(d string) bool { return !slices.Contains(accepting, d) })
 		if len(fit) == 0 {
 			return Injected{}, refusal(ctx, r, At(f.Kind))
 		}
@@ -80,16 +80,16 @@ func Inject(ctx context.Context, r *swss.Redis, daemon string, f Fault) (Injecte
 
 // Clear ends all faults, and returns how many were in force, by daemon.
 func Clear(ctx context.Context, r *swss.Redis) (map[string]int, error) {
-	takers, err := Takers(ctx, r)
+	accepting, err := Accepting(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if len(takers) == 0 {
+	if len(accepting) == 0 {
 		return nil, refusal(ctx, r, Daemons())
 	}
 	cleared := map[string]int{}
 	var errs []error
-	for _, daemon := range takers {
+	for _, daemon := range accepting {
 		text, _, err := ask(ctx, r, daemon, opClear, nil)
 		n, bad := strconv.Atoi(text)
 		if err == nil && bad != nil {
@@ -106,8 +106,8 @@ func Clear(ctx context.Context, r *swss.Redis) (map[string]int, error) {
 
 // Check returns an error with the reason if no daemon accepts faults, nil if one does.
 func Check(ctx context.Context, r *swss.Redis) error {
-	takers, err := Takers(ctx, r)
-	if err != nil || len(takers) > 0 {
+	accepting, err := Accepting(ctx, r)
+	if err != nil || len(accepting) > 0 {
 		return err
 	}
 	return refusal(ctx, r, Daemons())

@@ -45,11 +45,11 @@ func NewController(daemon string, r *swss.Redis, allowed bool, log *slog.Logger)
 }
 
 // Takes reports whether the daemon accepts faults. A nil Controller accepts none.
-func (d *Controller) Takes() bool { return d != nil && d.allowed }
+func (d *Controller) Accepts() bool { return d != nil && d.allowed }
 
 // SAI returns the chip behind a layer that injects the faults.
 func (d *Controller) SAI(next sai.API) sai.API {
-	if !d.Takes() {
+	if !d.Accepts() {
 		return next
 	}
 	return d.Rules.SAI(next)
@@ -57,7 +57,7 @@ func (d *Controller) SAI(next sai.API) sai.API {
 
 // Notified returns how often a notification must be passed on; see [Rules.Notified].
 func (d *Controller) Notified(n sai.Notification) int {
-	if !d.Takes() {
+	if !d.Accepts() {
 		return 1
 	}
 	return d.Rules.Notified(n)
@@ -65,7 +65,7 @@ func (d *Controller) Notified(n sai.Notification) int {
 
 // Disturb returns the function that disturbs the messages that a daemon receives; nil means that there is none.
 func (d *Controller) Disturb() func(channel string) int {
-	if !d.Takes() {
+	if !d.Accepts() {
 		return nil
 	}
 	return d.Delivered
@@ -73,7 +73,7 @@ func (d *Controller) Disturb() func(channel string) int {
 
 // InForce returns a text about the faults in force, and since when; "" means that there are none.
 func (d *Controller) InForce() (text string, since time.Time) {
-	if !d.Takes() {
+	if !d.Accepts() {
 		return "", time.Time{}
 	}
 	return words(d.List())
@@ -288,7 +288,7 @@ type clocks struct {
 // Drive sets the chip whose clock the controller controls. It steps the new chip's clock by as much as faults have
 // stepped the former chip's clock.
 func (d *Controller) Drive(chip Clock) error {
-	if !d.Takes() {
+	if !d.Accepts() {
 		return nil
 	}
 	c := &d.clocks
@@ -303,7 +303,7 @@ func (d *Controller) Drive(chip Clock) error {
 
 // Ahead returns by how much faults have set the chip's clock ahead of the host's.
 func (d *Controller) Ahead() time.Duration {
-	if !d.Takes() {
+	if !d.Accepts() {
 		return 0
 	}
 	d.clocks.mu.Lock()

@@ -38,8 +38,8 @@ func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Controller
 	t.Cleanup(stop)
 	if allowed {
 		until(t, "the desk is open", func() bool {
-			takers, err := Takers(t.Context(), r)
-			return err == nil && strings.Contains(fmt.Sprint(takers), daemon)
+			accepting, err := Accepting(t.Context(), r)
+			return err == nil && strings.Contains(fmt.Sprint(accepting), daemon)
 		})
 	}
 	return d, stop
@@ -113,8 +113,8 @@ func TestRefused(t *testing.T) {
 		_, gone := open(t, r, "syncd", true)
 		gone()
 		until(t, "the desk is closed", func() bool {
-			takers, err := Takers(t.Context(), r)
-			return err == nil && len(takers) == 0
+			accepting, err := Accepting(t.Context(), r)
+			return err == nil && len(accepting) == 0
 		})
 		open(t, r, "orchagent", false)
 		_, cleared := Clear(t.Context(), r)
@@ -398,7 +398,7 @@ func TestNoDesk(t *testing.T) {
 	var none *Controller
 	for _, d := range []*Controller{none, NewController("syncd", swsstest.Start(t), false, nil)} {
 		text, _ := d.InForce()
-		if d.Takes() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" ||
+		if d.Accepts() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" ||
 			d.Ahead() != 0 || d.Drive(nil) != nil {
 			t.Errorf("%+v", d)
 		}

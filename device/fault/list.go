@@ -11,8 +11,8 @@ import (
 
 // A List holds the faults of a switch, and the daemons that accept faults.
 type List struct {
-	Takers []string
-	Faults []Injected
+	Accepting []string
+	Faults    []Injected
 }
 
 // A line is a fault as JSON.
@@ -30,9 +30,9 @@ type line struct {
 // JSON returns the form of the list as JSON.
 func (l List) JSON() any {
 	all := struct {
-		Takers []string `json:"takers"`
-		Faults []line   `json:"faults"`
-	}{append([]string{}, l.Takers...), []line{}}
+		Accepting []string `json:"takers"`
+		Faults    []line   `json:"faults"`
+	}{append([]string{}, l.Accepting...), []line{}}
 	for _, n := range l.Faults {
 		all.Faults = append(all.Faults, line{
 			n.At, n.ID, n.Fault.String(), n.Row(), n.From.UTC(), n.Until.UTC(), n.Hits, n.Over,
@@ -44,7 +44,7 @@ func (l List) JSON() any {
 // WriteText writes the list as a table.
 func (l List) WriteText(w io.Writer) error {
 	if len(l.Faults) == 0 {
-		_, err := fmt.Fprintf(w, "no faults; daemons that accept them: %s\n", cmp.Or(strings.Join(l.Takers, ", "), "none"))
+		_, err := fmt.Fprintf(w, "no faults; daemons that accept them: %s\n", cmp.Or(strings.Join(l.Accepting, ", "), "none"))
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

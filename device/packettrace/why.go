@@ -143,7 +143,7 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 	if err != nil {
 		return nil, err
 	}
-	take := func(k *saisim.Kept) bool {
+	accept := func(k *saisim.Kept) bool {
 		if k.Mirror {
 			return true
 		}
@@ -166,10 +166,10 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		if first {
 			oldest, first = k.At, false
 		}
-		return take(k)
+		return accept(k)
 	})
 	ends = newest(ends, last)
-	others := chip.EachEnd(0, state[1].Kept, take)
+	others := chip.EachEnd(0, state[1].Kept, accept)
 	n, err := b.newNames(ctx, r, chip)
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (c *changes) look(ctx context.Context) {
 			return
 		}
 		for _, item := range items {
-			t.take(now, item, c.report)
+			t.report(now, item, c.report)
 		}
 		t.began = true
 	}
@@ -106,7 +106,7 @@ func (c *changes) missed(now time.Time, err error) {
 }
 
 // take reports a row by calling tell, if the row's word has changed.
-func (t *watched) take(now time.Time, item swss.KeyOpFieldsValues, tell func(syslog.Message)) {
+func (t *watched) report(now time.Time, item swss.KeyOpFieldsValues, tell func(syslog.Message)) {
 	was, known := t.last[item.Key]
 	var row map[string]string
 	if item.Op == swss.OpSet {

@@ -113,7 +113,7 @@ func (still) Follow(
 }
 
 // takers returns a receiver of each kind, by the scheme of its target. Receivers accept any data.
-func takers(t *testing.T) map[string]func(net.Listener) {
+func receivers(t *testing.T) map[string]func(net.Listener) {
 	overGRPC := func(answers bool) func(net.Listener) {
 		s := grpc.NewServer(grpc.ForceServerCodec(outputs.Raw{}), grpc.UnknownServiceHandler(
 			func(_ any, st grpc.ServerStream) error {
@@ -180,7 +180,7 @@ func TestTLS(t *testing.T) {
 	}
 	var all []receiver
 	dials := map[string][]string{}
-	for scheme, take := range takers(t) {
+	for scheme, receive := range receivers(t) {
 		for _, s := range servers {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -188,7 +188,7 @@ func TestTLS(t *testing.T) {
 			}
 			t.Cleanup(func() { l.Close() })
 			c := &counter{Listener: tls.NewListener(l, s.conf)}
-			go take(c)
+			go receive(c)
 			host, port, _ := net.SplitHostPort(l.Addr().String())
 			to := outputs.Target{Scheme: scheme, Host: host, Port: port}
 			name := nameOf(kindOTLP, to)

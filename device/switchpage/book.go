@@ -51,7 +51,7 @@ func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 		wait, cancel := context.WithTimeout(ctx, d.wait)
 		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
-			if err := take(wait, r, by, book); err != nil {
+			if err := requestDrops(wait, r, by, book); err != nil {
 				book = &web.DropAccount{Error: status.Convert(err).Message()}
 				break
 			}
@@ -65,7 +65,7 @@ func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 }
 
 // take requests the drops from syncd by reason, port or rule, and adds them to the account.
-func take(ctx context.Context, r *reader, by string, book *web.DropAccount) error {
+func requestDrops(ctx context.Context, r *reader, by string, book *web.DropAccount) error {
 	last := 0
 	if by == "rule" {
 		last = lastDrops

@@ -22,7 +22,7 @@ type socket struct {
 	ring  []byte
 	slots int
 	next  int // index of the next slot
-	taken int // slots before next that the kernel has not received back
+	held  int // slots before next that the kernel has not received back
 	long  []byte
 	send  sender
 	ask   *unix.Ifreq // for queries about the interface
@@ -117,13 +117,13 @@ func (s *socket) makeRing() (err error) {
 	if err != nil {
 		return fmt.Errorf("map it: %w", err)
 	}
-	s.slots, s.next, s.taken = s.blocks*perBlock, 0, 0
+	s.slots, s.next, s.held = s.blocks*perBlock, 0, 0
 	return nil
 }
 
 // remakeRing makes a new ring. Until that succeeds, no frame is ready. The frames in the old ring are lost.
 func (s *socket) remakeRing() error {
-	s.slots, s.taken = 0, 0
+	s.slots, s.held = 0, 0
 	if s.ring != nil {
 		if err := unix.Munmap(s.ring); err != nil {
 			return fmt.Errorf("unmap the ring: %w", err)
@@ -257,7 +257,7 @@ func (s *socket) status(slot int) *uint32 {
 
 // ready reports whether the ring has a frame. It costs no system call.
 func (s *socket) ready() bool {
-	return s.taken < s.slots && atomic.LoadUint32(s.status(s.next))&unix.TP_STATUS_USER != 0
+	return s.held < s.slots && atomic.LoadUint32(s.status(s.next))&unix.TP_STATUS_USER != 0
 }
 
 // waitsSince returns when the kernel received the next frame of the ring. It requires that ready is true.
@@ -275,7 +275,7 @@ func (s *socket) receive(f *received) error {
 	status := atomic.LoadUint32(s.status(s.next))
 	f.long = false
 	s.next = (s.next + 1) % s.slots
-	s.taken++
+	s.held++
 	s.reads++
 	n := binary.NativeEndian
 	at, length := int(n.Uint16(slot[slotMAC:])), int(n.Uint32(slot[slotSnapLen:]))
@@ -318,8 +318,8 @@ const ethernetHeader = 14
 
 // release returns the slots of all received frames to the kernel.
 func (s *socket) release() {
-	for ; s.taken > 0; s.taken-- {
-		slot := (s.next - s.taken + s.slots) % s.slots
+	for ; s.held > 0; s.held-- {
+		slot := (s.next - s.held + s.slots) % s.slots
 		atomic.StoreUint32(s.status(slot), unix.TP_STATUS_KERNEL)
 	}
 }

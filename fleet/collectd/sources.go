@@ -88,7 +88,7 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 		name, address string
 		kind          result.Kind
 		stamped       bool // true if arrival times are used
-		take          func(*ingest.Sender) ingest.Datagram
+		datagram      func(*ingest.Sender) ingest.Datagram
 	}{
 		{"ipfix", o.IPFIX, result.Drops, false,
 			func(s *ingest.Sender) ingest.Datagram { return ingest.NewReports(s, o.Names).IPFIX }},
@@ -98,7 +98,7 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 			func(s *ingest.Sender) ingest.Datagram { return ingest.NewRecords(s).UDP }},
 	} {
 		if socket.address != "" {
-			add(o.listen(socket.name, socket.address, socket.kind, socket.stamped, socket.take))
+			add(o.listen(socket.name, socket.address, socket.kind, socket.stamped, socket.datagram))
 		}
 	}
 	for _, m := range ingest.Markings(o.paths) {
@@ -184,7 +184,7 @@ func (o *opener) watch(name string) (*feed, error) {
 
 // listen returns a feed for the datagrams to a socket. stamped means that their arrival times are used.
 func (o *opener) listen(name, address string, kind result.Kind, stamped bool,
-	take func(*ingest.Sender) ingest.Datagram,
+	receiver func(*ingest.Sender) ingest.Datagram,
 ) (*feed, error) {
 	conn, err := net.ListenPacket("udp", address)
 	if err != nil {
@@ -194,7 +194,7 @@ func (o *opener) listen(name, address string, kind result.Kind, stamped bool,
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	datagram := take(s)
+	datagram := receiver(s)
 	read := func(ctx context.Context) error {
 		return errors.Join(ingest.Serve(ctx, conn, datagram, s), conn.Close())
 	}

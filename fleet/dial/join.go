@@ -108,7 +108,7 @@ func (j *Join) add(name string, am altMarkJoin, points []Point) {
 }
 
 // Take processes an event and returns the results that follow from it.
-func (j *Join) Take(e Event, now time.Time) []marks.Result {
+func (j *Join) Apply(e Event, now time.Time) []marks.Result {
 	if len(j.waiting) > 0 {
 		if e.Kind == Synced {
 			delete(j.waiting, e.Target)
@@ -116,7 +116,7 @@ func (j *Join) Take(e Event, now time.Time) []marks.Result {
 		j.held = append(j.held, e)
 		return j.release(now)
 	}
-	return j.take(e, now)
+	return j.apply(e, now)
 }
 
 // Tick advances the time: overdue reports become missing.
@@ -159,7 +159,7 @@ func (j *Join) release(now time.Time) (out []marks.Result) {
 		return cmp.Compare(a.Kind, b.Kind)
 	})
 	for _, e := range held {
-		out = append(out, j.take(e, now)...)
+		out = append(out, j.apply(e, now)...)
 	}
 	return out
 }
@@ -187,7 +187,7 @@ func ofLastSettings(held []Event) (out []Event) {
 	return out
 }
 
-func (j *Join) take(e Event, now time.Time) (out []marks.Result) {
+func (j *Join) apply(e Event, now time.Time) (out []marks.Result) {
 	for _, at := range j.users[[2]string{e.Target, e.Session}] {
 		switch e.Kind {
 		case Settings:
@@ -264,7 +264,7 @@ func (j *Join) run(
 			if e.Kind != Period {
 				tell(e)
 			}
-			results = j.Take(e, time.Now())
+			results = j.Apply(e, time.Now())
 		case <-ticks:
 			results = j.Tick(time.Now())
 		}

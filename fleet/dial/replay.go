@@ -144,7 +144,7 @@ func (f File) Replay(reports []Report) ([]marks.Result, error) {
 		}
 	}
 	settings := func(r Report) {
-		keep(j.take(Event{Target: r.Target, Session: r.Session, Kind: Settings, Settings: r.Settings}, time.Time{}))
+		keep(j.apply(Event{Target: r.Target, Session: r.Session, Kind: Settings, Settings: r.Settings}, time.Time{}))
 	}
 	j.begin(reports, settings)
 	for len(reports) > 0 {
@@ -168,7 +168,7 @@ func (j *Join) together(
 	var numbers []uint64
 	for _, r := range reports {
 		for _, at := range j.users[[2]string{r.Target, r.Session}] {
-			out = append(out, j.both(replays[at.path].Take(at.point, r.Period, r.Arrived))...)
+			out = append(out, j.both(replays[at.path].Add(at.point, r.Period, r.Arrived))...)
 		}
 		if !slices.Contains(numbers, r.Period.Number) {
 			numbers = append(numbers, r.Period.Number)

@@ -82,7 +82,7 @@ func TestEndedContextJoinsAll(t *testing.T) {
 		}
 		one, want := join(), 0
 		for _, e := range list {
-			want += len(one.Take(e, time.Time{}))
+			want += len(one.Apply(e, time.Time{}))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -127,7 +127,7 @@ func oneByOne(t *testing.T, f File, reports []Report) []marks.Result {
 		}
 	}
 	settings := func(r Report) {
-		keep(j.take(Event{Target: r.Target, Session: r.Session, Kind: Settings, Settings: r.Settings}, time.Time{}))
+		keep(j.apply(Event{Target: r.Target, Session: r.Session, Kind: Settings, Settings: r.Settings}, time.Time{}))
 	}
 	if reports, err = byStart(reports); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func oneByOne(t *testing.T, f File, reports []Report) []marks.Result {
 			settings(r)
 		}
 		for _, r := range reports[:sameStart(reports)] {
-			keep(j.take(Event{Target: r.Target, Session: r.Session, Kind: Period, Period: r.Period, Arrived: r.Arrived},
+			keep(j.apply(Event{Target: r.Target, Session: r.Session, Kind: Period, Period: r.Period, Arrived: r.Arrived},
 				time.Time{}))
 		}
 	}

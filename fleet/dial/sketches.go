@@ -125,7 +125,7 @@ func (w *sketchWatch) once(ctx context.Context, conn *grpc.ClientConn, o Options
 		}
 		switch r := reply.GetResponse().(type) {
 		case *gpb.SubscribeResponse_Update:
-			w.take(r.Update)
+			w.add(r.Update)
 		case *gpb.SubscribeResponse_SyncResponse:
 			w.apply()
 			w.synced = true
@@ -139,7 +139,7 @@ func (w *sketchWatch) once(ctx context.Context, conn *grpc.ClientConn, o Options
 // maxWaiting is the maximum number of notifications of one time that are applied together.
 const maxWaiting = 1 << 12
 
-func (w *sketchWatch) take(n *gpb.Notification) {
+func (w *sketchWatch) add(n *gpb.Notification) {
 	if n.GetTimestamp() != w.at || len(w.waits) == maxWaiting {
 		w.apply()
 	}

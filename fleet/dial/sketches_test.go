@@ -66,23 +66,23 @@ func TestSketchWatch(t *testing.T) {
 		`{"task":"t","flow":"10.0.0.1","epoch":"1","start":"100","end":"200","estimate":"3.0","lower":"0.5",`+
 			`"saturated":true}`)
 	for _, n := range []*gpb.Notification{epochNote(1, 1, ""), metric, query} {
-		w.take(n)
+		w.add(n)
 	}
 	w.apply()
 	w.synced = true
-	w.take(metricNote(2, `{"estimate":"9.0"}`)) // a value of the next epoch
-	w.take(epochNote(2, 2, `,"flags":["first"]`))
-	w.take(epochNote(3, 3, `,"flags":[]`)) // the number of packets has not changed
+	w.add(metricNote(2, `{"estimate":"9.0"}`)) // a value of the next epoch
+	w.add(epochNote(2, 2, `,"flags":["first"]`))
+	w.add(epochNote(3, 3, `,"flags":[]`)) // the number of packets has not changed
 	gone := metricNote(4, `{}`)
 	gone.Update, gone.Delete = nil, []*gpb.Path{gone.Update[0].Path}
 	gone.Delete[0].Elem = append(gone.Delete[0].Elem, &gpb.PathElem{Name: "upper"})
-	w.take(gone)
+	w.add(gone)
 	late := epochNote(5, 4, "")
 	late.Update[0].Duplicates = 1 // the server coalesced this update with an earlier one
-	w.take(late)
-	w.take(queryNote(5, `{"epoch":"4","start":"400","end":"500","estimate":"4.0"}`))
-	w.take(epochNote(6, 5, ""))
-	w.take(queryNote(6, `{"end":"many"}`))
+	w.add(late)
+	w.add(queryNote(5, `{"epoch":"4","start":"400","end":"500","estimate":"4.0"}`))
+	w.add(epochNote(6, 5, ""))
+	w.add(queryNote(6, `{"end":"many"}`))
 	w.apply()
 	want := []string{
 		`t 10.0.0.1 of 1: 3 in 0.5 to ? ["saturated"]`,
@@ -124,9 +124,9 @@ func FuzzSketchLeaves(f *testing.F) {
 		w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, synced: true,
 			report: func(SketchEvent) {}}
 		for at := range int64(3) {
-			w.take(sketchNote(at, elems("tam", "flymon-tasks", "flymon-task"), json))
-			w.take(epochNote(at, int(at), ""))
-			w.take(queryNote(at, json))
+			w.add(sketchNote(at, elems("tam", "flymon-tasks", "flymon-task"), json))
+			w.add(epochNote(at, int(at), ""))
+			w.add(queryNote(at, json))
 		}
 		w.apply()
 	})

@@ -127,7 +127,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 		}
 		switch r := reply.GetResponse().(type) {
 		case *gpb.SubscribeResponse_Update:
-			w.take(r.Update, time.Now())
+			w.apply(r.Update, time.Now())
 		case *gpb.SubscribeResponse_SyncResponse:
 			for name, s := range w.sessions {
 				if !w.synced && len(s.config) == 0 { // it does not exist, whatever it was before
@@ -144,7 +144,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 
 // take applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends what
 // existed before the subscription.
-func (w *watch) take(n *gpb.Notification, now time.Time) {
+func (w *watch) apply(n *gpb.Notification, now time.Time) {
 	if !w.synced {
 		now = time.Time{}
 	}

@@ -276,13 +276,13 @@ func TestSettingsWhileWaiting(t *testing.T) {
 	settings := func(target string, role altmark.Role, n altmark.Interval) {
 		s := altmark.Session{Role: role, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true,
 			MaxDelay: time.Millisecond}
-		j.Take(Event{Target: target, Session: "s1", Kind: Settings, Settings: s}, begun)
+		j.Apply(Event{Target: target, Session: "s1", Kind: Settings, Settings: s}, begun)
 	}
 	measured := func(from uint64, n altmark.Interval) {
 		for k := from; k < from+5; k++ {
 			for i, target := range []string{"10.0.0.1:8080", "10.0.0.2:8080"} {
 				read := n.Middle(k + 1)
-				j.Take(Event{Target: target, Session: "s1", Kind: Period, Arrived: read.Std(),
+				j.Apply(Event{Target: target, Session: "s1", Kind: Period, Arrived: read.Std(),
 					Period: altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 100 - uint64(i), ReadAt: read}}, begun)
 			}
 		}

@@ -202,7 +202,7 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 	r := NewReports(s, nil)
 	p := join.New(result.Drops.Partition(0), join.Options{Window: x.window}, result.Position{}, now)
 	step := func() {
-		for take(t, log, result.Drops.Partition(0), p, 100, now) {
+		for feed(t, log, result.Drops.Partition(0), p, 100, now) {
 		}
 		if b := p.Cut(now, true); b != nil {
 			batches = append(batches, b)

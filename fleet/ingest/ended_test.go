@@ -56,7 +56,7 @@ func (s *endingSource) LocalAddr() net.Addr { return &net.UDPAddr{} }
 
 // A context that ends during any call of a source loses nothing that was read from it: frames, copies, and datagrams of
 // several records.
-func TestEndedContextTakesWhatWasRead(t *testing.T) {
+func TestEndedContextKeepsWhatWasRead(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		log := stream.NewMemory(0)

@@ -55,7 +55,7 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 }
 
 // take feeds a partition with a limited number of messages of a log, at a time, and reports whether there were any.
-func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
+func feed(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // reads only what is available, without waiting
@@ -64,7 +64,7 @@ func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, mos
 		return false
 	}
 	for _, e := range entries {
-		if err := p.Take(e.Seq, e.Data, now); err != nil {
+		if err := p.Consume(e.Seq, e.Data, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +76,7 @@ func joined(t *testing.T, log *stream.Memory, kind result.Kind, partitions int) 
 	t.Helper()
 	for i := range partitions {
 		p := join.New(kind.Partition(i), join.Options{}, result.Position{}, start)
-		for take(t, log, kind.Partition(i), p, 10, start) {
+		for feed(t, log, kind.Partition(i), p, 10, start) {
 		}
 		if b := p.Cut(start, true); b != nil {
 			all = append(all, b)

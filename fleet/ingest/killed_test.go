@@ -46,7 +46,7 @@ func (c *joining) step(now time.Time, all bool) {
 			c.parts[i] = join.New(name, join.Options{}, at, now)
 		}
 		p := c.parts[i]
-		for (all || c.r.IntN(4) > 0) && take(c.t, c.log, name, p, 1+c.r.IntN(20), now) {
+		for (all || c.r.IntN(4) > 0) && feed(c.t, c.log, name, p, 1+c.r.IntN(20), now) {
 		}
 		b := p.Cut(now, all || c.r.IntN(4) == 0)
 		if dies := c.r.IntN(100) == 0 && !all; dies {

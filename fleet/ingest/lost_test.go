@@ -285,7 +285,7 @@ func TestLostWhileWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if err := p.Take(e.Seq, e.Data, time.Now()); err != nil {
+			if err := p.Consume(e.Seq, e.Data, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}

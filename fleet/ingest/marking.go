@@ -70,14 +70,14 @@ func (m *Marking) Source() string {
 func (m *Marking) Read(ctx context.Context, o dial.Options) error {
 	r := &markingReader{Marking: m, settings: map[string]altmark.Session{}, waiting: map[string][]dial.Report{},
 		sent: map[string][]dial.Report{}}
-	return watching(ctx, m.To, m.Target, r.take, func(ctx context.Context, take func(dial.Event)) error {
-		return dial.Watch(ctx, m.Target, slices.Sorted(maps.Keys(m.Sessions)), o, take)
+	return watching(ctx, m.To, m.Target, r.apply, func(ctx context.Context, apply func(dial.Event)) error {
+		return dial.Watch(ctx, m.Target, slices.Sorted(maps.Keys(m.Sessions)), o, apply)
 	})
 }
 
 // watching watches a target for a sender until ctx ends, or an event of it cannot be sent.
 func watching[E any](
-	ctx context.Context, to *Sender, target string, take func(context.Context, E) error,
+	ctx context.Context, to *Sender, target string, apply func(context.Context, E) error,
 	watch func(context.Context, func(E)) error,
 ) error {
 	to.Hold(true)
@@ -85,12 +85,12 @@ func watching[E any](
 	return stepping(ctx, none, []*Sender{to}, func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		taking, done := grace.After(ctx, takeWithin)
+		accepting, done := grace.After(ctx, acceptTimeout)
 		defer done()
 		var failed error
 		var once sync.Once
 		err := watch(ctx, func(e E) {
-			if err := take(taking, e); err != nil {
+			if err := apply(accepting, e); err != nil {
 				once.Do(func() { failed = err })
 				stop()
 			}
@@ -119,7 +119,7 @@ const (
 // hold the windows of all others, or close them.
 const wrongClock = time.Hour
 
-func (r *markingReader) take(ctx context.Context, e dial.Event) error {
+func (r *markingReader) apply(ctx context.Context, e dial.Event) error {
 	if r.Report != nil && e.Kind != dial.Period {
 		r.Report(e)
 	}

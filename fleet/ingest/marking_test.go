@@ -61,11 +61,11 @@ func newMarkingNet(t *testing.T) *markingNet {
 	return n
 }
 
-func (n *markingNet) take(i int, events ...dial.Event) {
+func (n *markingNet) apply(i int, events ...dial.Event) {
 	n.t.Helper()
 	for _, e := range events {
 		e.Target, e.Session = n.readers[i].Target, "web"
-		if err := n.readers[i].take(n.t.Context(), e); err != nil {
+		if err := n.readers[i].apply(n.t.Context(), e); err != nil {
 			n.t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func (n *markingNet) step(d time.Duration) {
 			n.t.Fatal(err)
 		}
 		for _, e := range entries {
-			if err := n.join.Take(e.Seq, e.Data, n.now); err != nil {
+			if err := n.join.Consume(e.Seq, e.Data, n.now); err != nil {
 				n.t.Fatal(err)
 			}
 		}
@@ -126,21 +126,21 @@ func (n *markingNet) period(k int, arrived bool) dial.Event {
 func TestMarking(t *testing.T) {
 	n := newMarkingNet(t)
 	synced, lost := dial.Event{Kind: dial.Synced}, dial.Event{Kind: dial.Lost}
-	n.take(0, n.settings(altmark.Initiator), n.period(-2, false), n.period(-1, false), synced)
-	n.take(1, n.period(-2, false), n.period(-1, false), n.settings(altmark.Terminator), synced) // settings come last
+	n.apply(0, n.settings(altmark.Initiator), n.period(-2, false), n.period(-1, false), synced)
+	n.apply(1, n.period(-2, false), n.period(-1, false), n.settings(altmark.Terminator), synced) // settings come last
 	for k := range 45 {
 		n.step(time.Second)
-		n.take(0, n.period(k-1, true))
+		n.apply(0, n.period(k-1, true))
 		switch {
 		case k == 10:
-			n.take(1, lost)
+			n.apply(1, lost)
 		case k == 20:
 			for back := 16; back > 0; back-- {
-				n.take(1, n.period(k-1-back, false))
+				n.apply(1, n.period(k-1-back, false))
 			}
-			n.take(1, n.period(k-1, false), synced)
+			n.apply(1, n.period(k-1, false), synced)
 		case k < 10 || k > 20:
-			n.take(1, n.period(k-1, true))
+			n.apply(1, n.period(k-1, true))
 		}
 		if k == 19 && len(n.rows) > 0 && n.rows[len(n.rows)-1].Window.Start > start.Add(9*time.Second).UnixNano() {
 			t.Errorf("%+v: a period is told of though a switch is away", n.rows[len(n.rows)-1])
@@ -169,12 +169,12 @@ func TestMarkingDoubtSince(t *testing.T) {
 		n := newMarkingNet(t)
 		n.now = n.now.Add(-ahead) // clock of the switches
 		synced := dial.Event{Kind: dial.Synced}
-		n.take(0, n.settings(altmark.Initiator), synced)
-		n.take(1, n.settings(altmark.Terminator), synced)
+		n.apply(0, n.settings(altmark.Initiator), synced)
+		n.apply(1, n.settings(altmark.Terminator), synced)
 		for k := range 85 {
 			n.step(time.Second)
-			n.take(0, n.period(k-1, true))
-			n.take(1, n.period(k-1, true))
+			n.apply(0, n.period(k-1, true))
+			n.apply(1, n.period(k-1, true))
 			if k == 60 {
 				for _, r := range n.readers {
 					// makes periods from 53 on suspect
@@ -208,7 +208,7 @@ func TestMarkingDoubtSince(t *testing.T) {
 // Reports by a clock that is far off are not sent but lost, and the offset is reported.
 func TestMarkingWrongClock(t *testing.T) {
 	n := newMarkingNet(t)
-	n.take(0, n.settings(altmark.Initiator), n.period(0, true), dial.Event{Kind: dial.Synced}, n.period(7200, true),
+	n.apply(0, n.settings(altmark.Initiator), n.period(0, true), dial.Event{Kind: dial.Synced}, n.period(7200, true),
 		n.period(-7200, true))
 	if s := n.readers[0].To.Stats(); s.Events != 1 || s.Lost != 2 {
 		t.Errorf("%+v: want one event, and two lost", s)

@@ -16,7 +16,7 @@ import (
 )
 
 // takeWithin is the maximum time, once a source must end, for the log to accept what was read from it.
-const takeWithin = time.Second
+const acceptTimeout = time.Second
 
 // Watch feeds a tap with the frames of an interface as they come, until ctx ends, and then returns nil. Frames that the
 // kernel dropped are counted as lost.
@@ -30,14 +30,14 @@ func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 		return err
 	}
 	return stepping(ctx, lost, t.senders(), func(ctx context.Context) error {
-		taking, done := grace.After(ctx, takeWithin)
+		accepting, done := grace.After(ctx, acceptTimeout)
 		defer done()
 		for {
 			p, err := in.Next(ctx)
 			if err != nil {
 				return ended(ctx, err)
 			}
-			if err := t.Frame(taking, p.Data, p.Len, p.Time); err != nil {
+			if err := t.Frame(accepting, p.Data, p.Len, p.Time); err != nil {
 				return ended(ctx, err)
 			}
 		}
@@ -50,7 +50,7 @@ type Datagram func(ctx context.Context, from netip.AddrPort, payload []byte, at 
 // Serve reads the datagrams that come to a socket, until ctx ends, and then returns nil. Datagrams that the kernel
 // dropped are counted as lost. If the kernel does not report the drops of a UDP socket, Serve returns an error without
 // reading.
-func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) error {
+func Serve(ctx context.Context, conn net.PacketConn, datagram Datagram, to *Sender) error {
 	lost := func() error { return nil } // if conn is not a socket
 	if socket, ok := conn.(syscall.Conn); ok {
 		known := uint64(0)
@@ -67,7 +67,7 @@ func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) 
 	return stepping(ctx, lost, []*Sender{to}, func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 		defer stop()
-		taking, done := grace.After(ctx, takeWithin)
+		accepting, done := grace.After(ctx, acceptTimeout)
 		defer done()
 		buf := make([]byte, 1<<16)
 		for {
@@ -79,7 +79,7 @@ func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) 
 			if u, ok := from.(*net.UDPAddr); ok {
 				at = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
 			}
-			if err := take(taking, at, buf[:length], to.options.Now()); err != nil {
+			if err := datagram(accepting, at, buf[:length], to.options.Now()); err != nil {
 				return ended(ctx, err)
 			}
 		}

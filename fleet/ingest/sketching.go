@@ -23,8 +23,8 @@ type Sketching struct {
 // reading the first.
 func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
 	r := &sketchingReader{Sketching: k, reported: map[answerKey]int64{}}
-	return watching(ctx, k.To, k.Target, r.take, func(ctx context.Context, take func(dial.SketchEvent)) error {
-		return dial.WatchSketches(ctx, k.Target, o, take)
+	return watching(ctx, k.To, k.Target, r.apply, func(ctx context.Context, apply func(dial.SketchEvent)) error {
+		return dial.WatchSketches(ctx, k.Target, o, apply)
 	})
 }
 
@@ -42,7 +42,7 @@ const maxAnswers = 1 << 14
 // addition to the length of its epoch.
 const answersApart = 2 * time.Second
 
-func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
+func (r *sketchingReader) apply(ctx context.Context, e dial.SketchEvent) error {
 	switch e.Kind {
 	case dial.Answered:
 		return r.answer(ctx, e.Answer)

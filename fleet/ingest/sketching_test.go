@@ -35,7 +35,7 @@ func TestSketching(t *testing.T) {
 	for _, e := range []dial.SketchEvent{answer(-time.Second), {Kind: dial.Synced}, answer(-time.Second),
 		{Kind: dial.Lost},
 		answer(-time.Second), answer(0), answer(3 * time.Hour)} {
-		if err := r.take(t.Context(), e); err != nil {
+		if err := r.apply(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -112,13 +112,13 @@ func TestDeletedWork(t *testing.T) {
 	if _, err := l.Append(t.Context(), "w", "", []byte("job")); err != nil {
 		t.Fatal(err)
 	}
-	if w, err := l.Take(t.Context(), "w"); err != nil || w.Done(t.Context()) != nil {
+	if w, err := l.Claim(t.Context(), "w"); err != nil || w.Done(t.Context()) != nil {
 		t.Fatal(err)
 	}
 	if err := l.js.DeleteStream(t.Context(), "tamtam-w"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Take(t.Context(), "w"); !errors.Is(err, errDeleted) {
+	if _, err := l.Claim(t.Context(), "w"); !errors.Is(err, errDeleted) {
 		t.Errorf("%v: want %v", err, errDeleted)
 	}
 	if _, err := l.Append(t.Context(), "w", "", []byte("job")); !errors.Is(err, errDeleted) {

@@ -124,11 +124,11 @@ func TestHolderDies(t *testing.T) {
 	if _, err := dead.Append(t.Context(), "jobs", "", []byte("job")); err != nil {
 		t.Fatal(err)
 	}
-	lost, err := dead.Take(t.Context(), "jobs")
+	lost, err := dead.Claim(t.Context(), "jobs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := heir.Take(t.Context(), "jobs")
+	again, err := heir.Claim(t.Context(), "jobs")
 	if err != nil || again.Entry().Seq != 1 {
 		t.Fatalf("%v, %v: want message 1", again, err)
 	}

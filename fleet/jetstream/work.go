@@ -12,7 +12,7 @@ import (
 )
 
 // Take implements stream.Log.
-func (l *Log) Take(ctx context.Context, name string) (stream.Work, error) {
+func (l *Log) Claim(ctx context.Context, name string) (stream.Work, error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {
 		return nil, err

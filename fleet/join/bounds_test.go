@@ -28,7 +28,7 @@ func TestSourcesOverflow(t *testing.T) {
 	}
 	w := x.writer("one more")
 	w.Stamped(&event.Frame{Time: 107 * second, Hops: make([]event.Hop, 1)})
-	if err := x.p.Take(x.p.Next(), w.Finish(100*second), x.now); err == nil {
+	if err := x.p.Consume(x.p.Next(), w.Finish(100*second), x.now); err == nil {
 		t.Error("want an error: there is no room for the source")
 	}
 	x.now = x.now.Add(DefaultSilence)
@@ -116,7 +116,7 @@ func TestDropsFull(t *testing.T) {
 	if ok, err := w.AddDrop(1, &d); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+	if err := p.Consume(1, w.Finish(event.Ended), now); err != nil {
 		t.Fatal(err)
 	}
 	if rows := p.Cut(now, true).Drops; len(rows) != 1 || rows[0].Flags != result.Overflow {

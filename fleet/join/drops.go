@@ -21,7 +21,7 @@ type dropWindow struct {
 
 func newDrops(w *windows) *drops { return &drops{windows: w, open: map[window]*dropWindow{}} }
 
-func (d *drops) take(r *event.Reader, w *windows) error {
+func (d *drops) addBatch(r *event.Reader, w *windows) error {
 	blobs, err := r.Blobs()
 	if err != nil {
 		return err

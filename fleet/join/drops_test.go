@@ -23,7 +23,7 @@ func TestDropsOverflow(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 	}
-	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+	if err := p.Consume(1, w.Finish(event.Ended), now); err != nil {
 		t.Fatal(err)
 	}
 	rows := p.Cut(now, true).Drops
@@ -46,7 +46,7 @@ func TestDropsSince(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 	}
-	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+	if err := p.Consume(1, w.Finish(event.Ended), now); err != nil {
 		t.Fatal(err)
 	}
 	b := p.Cut(now, true)

@@ -22,7 +22,7 @@ func (x *reported) message(w *event.Writer, promise int64, frames ...int64) {
 	for _, at := range frames {
 		w.Stamped(&event.Frame{Time: at, Hops: []event.Hop{{Flags: event.NoArrival | event.NoDeparture}}})
 	}
-	if err := x.p.Take(x.p.Next(), w.Finish(promise), x.now); err != nil {
+	if err := x.p.Consume(x.p.Next(), w.Finish(promise), x.now); err != nil {
 		x.t.Fatal(err)
 	}
 }

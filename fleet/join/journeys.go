@@ -72,7 +72,7 @@ func (j *journeys) due(at int64) int64 { return j.start(at) + j.length + 2*j.rea
 // until returns the time from which a capture at this time is no longer needed.
 func (j *journeys) until(at int64) int64 { return j.due(at + 2*j.reach) }
 
-func (j *journeys) take(r *event.Reader, w *windows) error {
+func (j *journeys) addBatch(r *event.Reader, w *windows) error {
 	blobs, err := r.Blobs()
 	if err != nil {
 		return err

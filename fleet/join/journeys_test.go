@@ -127,7 +127,7 @@ func rowsOf(t *testing.T, r *rand.Rand, o Options, messages [][]byte) (all []res
 	now, store := time.Unix(2000, 0), result.NewMemory(1<<30)
 	p := New("record-0", o, result.Position{}, now)
 	for p.Next() <= uint64(len(messages)) {
-		if err := p.Take(p.Next(), messages[p.Next()-1], now); err != nil {
+		if err := p.Consume(p.Next(), messages[p.Next()-1], now); err != nil {
 			t.Fatal(err)
 		}
 		if r.IntN(3) > 0 {
@@ -227,7 +227,7 @@ func TestJourneyLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	seq := uint64(0)
-	take := func(sw uint32, in, out uint16, at, promise int64) *result.Batch {
+	add := func(sw uint32, in, out uint16, at, promise int64) *result.Batch {
 		t.Helper()
 		c := collector.RecordCopy{Key: "k", TTL: 65 - min(int(sw), 2),
 			Record: record.Record{Bits: []byte{1}, Switch: sw, In: timeOf(at), At: timeOf(at + 5),
@@ -236,27 +236,27 @@ func TestJourneyLate(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		seq++
-		if err := p.Take(seq, w.Finish(promise), now); err != nil {
+		if err := p.Consume(seq, w.Finish(promise), now); err != nil {
 			t.Fatal(err)
 		}
 		return p.Cut(now, true)
 	}
-	b := take(1, 99, 1, 1000*second, 1100*second)
+	b := add(1, 99, 1, 1000*second, 1100*second)
 	if b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags != result.Missing || b.Journeys[0].From != "hs0" ||
 		b.Journeys[0].End != "not seen at s1:Ethernet0: lost on the wire, or not recorded there" {
 		t.Fatalf("%+v: want a packet that was not seen at s1", b)
 	}
-	b = take(2, 0, 99, 1000*second+50, 1101*second)
+	b = add(2, 0, 99, 1000*second+50, 1101*second)
 	if b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags&result.Late == 0 || b.Sources[0].Late != 1 ||
 		len(b.Amends) != 1 ||
 		b.Amends[0].From > 1000*second || b.Amends[0].To < 1000*second || b.Amends[0].Flags != result.Late {
 		t.Fatalf("%+v: want a row that is late, and an amendment", b)
 	}
-	b = take(77, 0, 99, 1101*second, 1200*second)
+	b = add(77, 0, 99, 1101*second, 1200*second)
 	if b == nil || len(b.Journeys) != 0 || b.Sources[0].LeftOut != 1 {
 		t.Fatalf("%+v: want that an event was left out", b)
 	}
-	b = take(1, 99, 1, 1201*second, 1300*second)
+	b = add(1, 99, 1, 1201*second, 1300*second)
 	if b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags != result.Missing {
 		t.Fatalf("%+v: want a packet that is not late", b)
 	}
@@ -289,7 +289,7 @@ func TestJourneyEdge(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 	}
-	if err := p.Take(1, w.Finish(1100*second), now); err != nil {
+	if err := p.Consume(1, w.Finish(1100*second), now); err != nil {
 		t.Fatal(err)
 	}
 	b := p.Cut(now, false)
@@ -302,7 +302,7 @@ func TestJourneyEdge(t *testing.T) {
 	if ok, err := w.AddRecord(1101*second, &c); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := p.Take(2, w.Finish(1200*second), now); err != nil {
+	if err := p.Consume(2, w.Finish(1200*second), now); err != nil {
 		t.Fatal(err)
 	}
 	if b = p.Cut(now, false); b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags != result.Gap ||
@@ -324,7 +324,7 @@ func TestDropUnsynchronised(t *testing.T) {
 		if ok, err := w.AddRecord(1000*second, &c); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		if err := p.Take(1, w.Finish(event.Ended), time.Unix(0, 0)); err != nil {
+		if err := p.Consume(1, w.Finish(event.Ended), time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		rows := p.Cut(time.Unix(0, 0), true).Drops

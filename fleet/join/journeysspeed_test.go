@@ -66,7 +66,7 @@ func BenchmarkJourneys(b *testing.B) {
 	for b.Loop() {
 		p, rows := New("record-0", Options{Topology: &x.net}, result.Position{}, now), 0
 		for i, m := range messages {
-			if err := p.Take(uint64(i+1), m, now); err != nil {
+			if err := p.Consume(uint64(i+1), m, now); err != nil {
 				b.Fatal(err)
 			}
 			if i%10 == 0 || i == len(messages)-1 {

@@ -19,7 +19,7 @@ func TestNotJoined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = p.Take(1, w.Finish(event.Ended), now)
+		err = p.Consume(1, w.Finish(event.Ended), now)
 		refused := slices.Contains([]result.Kind{result.Records, result.Periods}, kind)
 		if refused != (err != nil && strings.Contains(err.Error(), kind.String()+" are not joined here")) {
 			t.Errorf("%v: %v, want an error: %v", kind, err, refused)

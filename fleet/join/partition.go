@@ -70,7 +70,7 @@ const maxSources = 1 << 12
 // A joiner makes rows of the events of one kind.
 type joiner interface {
 	// take adds all events of a batch or none. windows assigns each event to its window.
-	take(r *event.Reader, w *windows) error
+	addBatch(r *event.Reader, w *windows) error
 	// close moves the rows of a window into a batch.
 	close(w window, flags result.Flags, b *result.Batch)
 }
@@ -78,7 +78,7 @@ type joiner interface {
 // A wide joiner makes rows of events that depend on neighbouring events, so that they belong to no window.
 type wide interface {
 	// take is as in joiner. It also keeps the message pending for as long as its events are needed.
-	take(r *event.Reader, w *windows) error
+	addBatch(r *event.Reader, w *windows) error
 	// last returns the due time of the last event received so far.
 	last() int64
 	// says reports whether something may have to be reported that is due between two times.
@@ -185,7 +185,7 @@ func (p *Partition) Next() uint64 { return p.last + 1 }
 
 // Take consumes a message. An unreadable message returns an error, and counts as bad for its source if that is
 // readable; the partition continues after it.
-func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
+func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 	if seq <= p.last {
 		return fmt.Errorf("partition %s: message %d comes after message %d: want them in order", p.name, seq, p.last)
 	}
@@ -213,11 +213,11 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
 			h.Promise, time.Duration(event.MaxAhead))
 	} else if j := p.wide[h.Kind]; j != nil {
-		err = j.take(&p.reader, &p.windows)
+		err = j.addBatch(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
 		err = fmt.Errorf("batches of %v are not joined here", h.Kind)
 	} else {
-		err = j.take(&p.reader, &p.windows)
+		err = j.addBatch(&p.reader, &p.windows)
 	}
 	p.account(s, h, again, err)
 	if err != nil {

@@ -183,7 +183,7 @@ func workAs(t *testing.T, r *rand.Rand, log stream.Log, o func() Options, messag
 			continue
 		}
 		for _, e := range entries {
-			if err := p.Take(e.Seq, e.Data, now); err != nil {
+			if err := p.Consume(e.Seq, e.Data, now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -353,7 +353,7 @@ func TestDoubtWithoutRows(t *testing.T) {
 			if i == len(messages)-1 {
 				at = now
 			}
-			if err := p.Take(uint64(i+1), m, at); err != nil {
+			if err := p.Consume(uint64(i+1), m, at); err != nil {
 				t.Fatal(err)
 			}
 		}

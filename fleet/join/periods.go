@@ -70,7 +70,7 @@ func newPeriods(f dial.File) *periods {
 	return p
 }
 
-func (p *periods) take(r *event.Reader, w *windows) error {
+func (p *periods) addBatch(r *event.Reader, w *windows) error {
 	blobs, err := r.Blobs()
 	if err != nil {
 		return err
@@ -223,13 +223,13 @@ type dueLoss struct {
 }
 
 // rows joins the reports that the function take selects, and returns the rows that are due by a time.
-func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
+func (g *group) rows(by int64, accept func(*report) bool) map[lossKey]dueLoss {
 	var some []dial.Report
 	var early []int64 // starts of periods that were reported before the collector listened
 	lengths := map[int64]int64{}
 	for i := range g.reports {
 		r := &g.reports[i]
-		if !take(r) {
+		if !accept(r) {
 			continue
 		}
 		some = append(some, r.Report)

@@ -422,7 +422,7 @@ func periodsLate(t *testing.T, seed uint64) {
 	for _, of := range []int{0, 2, 3, 1} { // the last one is a switch that was not expected
 		for _, b := range m.senders[of].batches {
 			seq++
-			if err := p.Take(seq, b, now); err != nil {
+			if err := p.Consume(seq, b, now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -458,7 +458,7 @@ func periodsLate(t *testing.T, seed uint64) {
 	if ok, err := w.AddPeriod(&x); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := p.Take(seq+1, w.Finish(event.Ended), now); err == nil ||
+	if err := p.Consume(seq+1, w.Finish(event.Ended), now); err == nil ||
 		!strings.Contains(err.Error(), `target "x:1" is not joined in group "web"`) {
 		t.Errorf("%v: want an error that names target and group", err)
 	}
@@ -488,7 +488,7 @@ func BenchmarkPeriods(b *testing.B) {
 		for _, messages := range times {
 			for _, message := range messages {
 				seq++
-				if err := p.Take(seq, message, now); err != nil {
+				if err := p.Consume(seq, message, now); err != nil {
 					b.Fatal(err)
 				}
 			}

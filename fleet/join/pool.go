@@ -57,7 +57,7 @@ func (p *Pool) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ended(ctx, context.Cause(ctx))
 		}
-		w, err := p.take(ctx, &topic)
+		w, err := p.claim(ctx, &topic)
 		if err != nil {
 			cancel(err)
 			return ended(ctx, context.Cause(ctx))
@@ -124,10 +124,10 @@ func (p *Pool) topic(ctx context.Context) (string, error) {
 	}
 }
 
-func (p *Pool) take(ctx context.Context, topic *string) (stream.Work, error) {
+func (p *Pool) claim(ctx context.Context, topic *string) (stream.Work, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, lookAtWork)
-		w, err := p.Work.Take(wait, *topic)
+		w, err := p.Work.Claim(wait, *topic)
 		over := wait.Err() != nil && ctx.Err() == nil
 		cancel()
 		if w != nil || !over {

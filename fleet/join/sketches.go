@@ -16,7 +16,7 @@ type sketches struct {
 
 func newSketches() *sketches { return &sketches{open: map[window][]result.Sketch{}} }
 
-func (s *sketches) take(r *event.Reader, w *windows) error {
+func (s *sketches) addBatch(r *event.Reader, w *windows) error {
 	blobs, err := r.Blobs()
 	if err != nil {
 		return err

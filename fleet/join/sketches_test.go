@@ -85,7 +85,7 @@ func TestSketchesOverflow(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 	}
-	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+	if err := p.Consume(1, w.Finish(event.Ended), now); err != nil {
 		t.Fatal(err)
 	}
 	if b := p.Cut(now, true); len(b.Sketches) != 1 || b.Sketches[0].Flags != leftOut {

@@ -77,7 +77,7 @@ func newStamps(w *windows) *stamps {
 	return &stamps{windows: w, paths: map[string]uint32{}, open: map[window]*stampWindow{}}
 }
 
-func (s *stamps) take(r *event.Reader, w *windows) error {
+func (s *stamps) addBatch(r *event.Reader, w *windows) error {
 	frames, err := r.Frames()
 	if err != nil {
 		return err

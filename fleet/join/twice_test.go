@@ -57,8 +57,8 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 	now := time.Unix(0, 0)
 	p := New("tailstamp-0", Options{Window: time.Duration(window)}, result.Position{}, now)
 	counted = map[int][]rowKey{}
-	take := func(w *event.Writer, promise int64) {
-		if err := p.Take(p.Next(), slices.Clone(w.Finish(promise)), now); err != nil {
+	add := func(w *event.Writer, promise int64) {
+		if err := p.Consume(p.Next(), slices.Clone(w.Finish(promise)), now); err != nil {
 			t.Fatal(err)
 		}
 		if cut := p.Cut(now, true); cut != nil {
@@ -68,7 +68,7 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 	var writers [2]*event.Writer
 	for i := range writers {
 		writers[i], _ = event.NewWriter(result.Stamps, fmt.Sprint("tap", i))
-		take(writers[i], second)
+		add(writers[i], second)
 	}
 	for len(sources[0])+len(sources[1]) > 0 {
 		i := r.IntN(2)
@@ -84,7 +84,7 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 		if len(sources[i]) == 0 {
 			promise = event.Ended
 		}
-		take(writers[i], promise)
+		add(writers[i], promise)
 	}
 	return hops, counted
 }

@@ -115,7 +115,7 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 		return false, err
 	}
 	for _, e := range entries {
-		if err := p.Take(e.Seq, e.Data, w.now()); err != nil {
+		if err := p.Consume(e.Seq, e.Data, w.now()); err != nil {
 			w.logger().Warn("a message is left out", "reason", err)
 		}
 	}

@@ -82,29 +82,29 @@ func TestSilent(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("stamps-0", Options{Silence: time.Minute, Expect: []string{"leaf1", "leaf2"}}, result.Position{}, now)
 	seq := uint64(0)
-	take := func(w *event.Writer, at, promise int64) {
+	add := func(w *event.Writer, at, promise int64) {
 		t.Helper()
 		f := event.Frame{Time: at, Hops: []event.Hop{{Switch: 1, Arrival: at, Departure: at + 100}}}
 		w.Stamped(&f)
 		seq++
-		if err := p.Take(seq, w.Finish(promise), now); err != nil {
+		if err := p.Consume(seq, w.Finish(promise), now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	leaf1, _ := event.NewWriter(result.Stamps, "leaf1")
 	leaf2, _ := event.NewWriter(result.Stamps, "leaf2")
-	take(leaf1, second, 30*second)
+	add(leaf1, second, 30*second)
 	now = now.Add(59 * time.Second)
 	if b := p.Cut(now, false); b != nil {
 		t.Fatalf("%+v: a window is closed without leaf2", b)
 	}
-	take(leaf1, 2*second, 40*second)
+	add(leaf1, 2*second, 40*second)
 	now = now.Add(time.Second)
 	b := p.Cut(now, false)
 	if b == nil || len(b.Hops) != 1 || b.Hops[0].Packets != 2 || b.Hops[0].Flags != result.Silent {
 		t.Fatalf("%+v: want two packets, and that a source was silent", b)
 	}
-	take(leaf2, 3*second, 40*second)
+	add(leaf2, 3*second, 40*second)
 	b = p.Cut(now, false)
 	if b == nil || len(b.Hops) != 1 || b.Hops[0].Packets != 1 || b.Hops[0].Flags != result.Late || b.Sources[1].Late != 1 {
 		t.Fatalf("%+v: want one packet more, which is late", b)
@@ -285,7 +285,7 @@ func TestOverflow(t *testing.T) {
 		f := event.Frame{Flow: event.Flow{Form: event.IPv4, SourcePort: i}, Hops: make([]event.Hop, 3)}
 		w.Stamped(&f)
 	}
-	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+	if err := p.Consume(1, w.Finish(event.Ended), now); err != nil {
 		t.Fatal(err)
 	}
 	b := p.Cut(now, false)
@@ -330,7 +330,7 @@ func BenchmarkJoin(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := p.Take(seq, entries[0].Data, now); err != nil {
+		if err := p.Consume(seq, entries[0].Data, now); err != nil {
 			b.Fatal(err)
 		}
 		if batch := p.Cut(now, false); batch != nil {

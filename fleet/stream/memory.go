@@ -203,7 +203,7 @@ func (m *Memory) drop(t *memoryTopic) {
 }
 
 // Take implements Log.
-func (m *Memory) Take(ctx context.Context, topic string) (Work, error) {
+func (m *Memory) Claim(ctx context.Context, topic string) (Work, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t, err := m.topic(topic)

@@ -64,11 +64,11 @@ func TestWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, second := take(t, m), take(t, m)
+	first, second := claim(t, m), claim(t, m)
 	if err := errors.Join(first.Return(ctx), second.Done(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	again := take(t, m)
+	again := claim(t, m)
 	if again.Entry().Seq != 1 {
 		t.Errorf("took message %d, want 1, which was returned", again.Entry().Seq)
 	}
@@ -80,9 +80,9 @@ func TestWork(t *testing.T) {
 	}
 }
 
-func take(t *testing.T, m *Memory) Work {
+func claim(t *testing.T, m *Memory) Work {
 	t.Helper()
-	w, err := m.Take(t.Context(), "jobs")
+	w, err := m.Claim(t.Context(), "jobs")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type Log interface {
 	Acknowledge(ctx context.Context, topic string, upTo uint64) error
 
 	// Take waits until ctx ends for a message of the topic that no worker holds, and holds it for the caller.
-	Take(ctx context.Context, topic string) (Work, error)
+	Claim(ctx context.Context, topic string) (Work, error)
 }
 
 // An Entry is a message in its topic.

@@ -21,7 +21,7 @@ type Result struct {
 	Bytes          int64 // number of bytes of the messages
 	Rows           int64
 	Flagged        int64 // number of rows with flags
-	Took           time.Duration
+	Elapsed        time.Duration
 }
 
 // Run sends a fleet's stamps through a log, joins them into a store, and compares the rows with what was sent. Its
@@ -62,7 +62,7 @@ func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Res
 	if err == nil {
 		err = joined(ctx, s, store)
 	}
-	res.Took = time.Since(begin)
+	res.Elapsed = time.Since(begin)
 	if err != nil {
 		return res, err
 	}

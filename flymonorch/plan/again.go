@@ -173,7 +173,7 @@ func (s *search) seat(c *choice, at Seat, p *part) error {
 		return fmt.Errorf("base is %d, want a multiple of %d below %d", at.Base, n, geo.Depth)
 	}
 	least := uint32(geo.MinSize())
-	if slices.Contains(cmu.taken[at.Base/least:(at.Base+n)/least], true) {
+	if slices.Contains(cmu.inUse[at.Base/least:(at.Base+n)/least], true) {
 		return fmt.Errorf("buckets %d to %d are another task's", at.Base, at.Base+n-1)
 	}
 	if have := geo.MapEntries - cmu.entries; len(p.unit.Map) > have {

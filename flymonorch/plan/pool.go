@@ -223,7 +223,7 @@ type hashView struct {
 }
 
 type cmuView struct {
-	taken   []bool // for each smallest partition, true if it is in use
+	inUse   []bool // for each smallest partition, true if it is in use
 	entries int    // number of map entries in use
 	users   []user
 }
@@ -247,7 +247,7 @@ func (p *Pool) view(except string) *view {
 		g := &v.groups[i]
 		g.hash, g.cmus = make([]hashView, p.geo.Units), make([]cmuView, p.geo.CMUs)
 		for c := range g.cmus {
-			g.cmus[c].taken = make([]bool, p.geo.Partitions)
+			g.cmus[c].inUse = make([]bool, p.geo.Partitions)
 		}
 	}
 	for _, t := range p.tasks {
@@ -273,7 +273,7 @@ func (v *view) enter(t *Placed, counts bool) {
 		u := &l.Units[i]
 		g := &v.groups[u.Group]
 		c := &g.cmus[u.CMU]
-		c.take(u, l.Banks(), v.geo.MinSize())
+		c.occupy(u, l.Banks(), v.geo.MinSize())
 		c.entries += len(u.Map)
 		if counts {
 			c.users = append(c.users, user{t.Name, &l.Filter, u.From, u.To})
@@ -285,14 +285,14 @@ func (v *view) enter(t *Placed, counts bool) {
 	}
 	for i := range l.Frozen {
 		u := &l.Frozen[i]
-		v.groups[u.Group].cmus[u.CMU].take(u, l.Banks(), v.geo.MinSize())
+		v.groups[u.Group].cmus[u.CMU].occupy(u, l.Banks(), v.geo.MinSize())
 	}
 }
 
-func (c *cmuView) take(u *flymon.Unit, banks uint32, least int) {
+func (c *cmuView) occupy(u *flymon.Unit, banks uint32, least int) {
 	first := int(u.Base) / least
 	for i := range int(u.Size*banks) / least {
-		c.taken[first+i] = true
+		c.inUse[first+i] = true
 	}
 }
 
@@ -309,13 +309,13 @@ func (v *view) meets(group, at int, f *flymon.Filter, from, to uint16) string {
 
 // blocks yields the maximal free buddies: their begin and their size in smallest partitions.
 func (c *cmuView) blocks(yield func(at, size int) bool) {
-	for at := 0; at < len(c.taken); {
-		if c.taken[at] {
+	for at := 0; at < len(c.inUse); {
+		if c.inUse[at] {
 			at++
 			continue
 		}
 		size := 1
-		for at%(2*size) == 0 && at+2*size <= len(c.taken) && !slices.Contains(c.taken[at+size:at+2*size], true) {
+		for at%(2*size) == 0 && at+2*size <= len(c.inUse) && !slices.Contains(c.inUse[at+size:at+2*size], true) {
 			size *= 2
 		}
 		if !yield(at, size) {

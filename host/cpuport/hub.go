@@ -179,7 +179,7 @@ func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	case p.Sample.Egress:
 		of.port = out
 	}
-	if l := h.taker(); l != nil && l.len == Queue {
+	if l := h.receiver(); l != nil && l.len == Queue {
 		if h.lost == nil {
 			h.lost = map[sampledAt]uint64{}
 		}
@@ -196,11 +196,11 @@ func (h *Hub) Listens() bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.taker() != nil
+	return h.receiver() != nil
 }
 
 // taker returns the line that receives punted frames, nil if there is none.
-func (h *Hub) taker() *Line {
+func (h *Hub) receiver() *Line {
 	if h.host != nil {
 		return h.host
 	}
@@ -209,7 +209,7 @@ func (h *Hub) taker() *Line {
 
 func (h *Hub) punt(p Packet, in, out uint16) {
 	h.counts.Punted++
-	if l := h.taker(); l == nil {
+	if l := h.receiver(); l == nil {
 		h.counts.NoClient++
 	} else {
 		l.put(p, in, out)
@@ -284,7 +284,7 @@ func (h *Hub) has(l *Line) bool { return h.line == l || h.host == l }
 func (h *Hub) Attach(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.taken(); err != nil {
+	if err := h.checkFree(); err != nil {
 		return nil, err
 	}
 	if h.host != nil {
@@ -294,7 +294,7 @@ func (h *Hub) Attach(who string) (*Line, error) {
 	return h.line, nil
 }
 
-func (h *Hub) taken() error {
+func (h *Hub) checkFree() error {
 	if h.line == nil {
 		return nil
 	}
@@ -325,7 +325,7 @@ type Line struct {
 // [*Refusal] is about a frame that the client sent, and the line stays open.
 func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	for {
-		p, ok, err := l.take()
+		p, ok, err := l.dequeue()
 		if ok || err != nil {
 			return p, err
 		}
@@ -340,7 +340,7 @@ func (l *Line) Receive(ctx context.Context) (Packet, error) {
 }
 
 // take returns the next queued refusal or packet, if there is one.
-func (l *Line) take() (Packet, bool, error) {
+func (l *Line) dequeue() (Packet, bool, error) {
 	h := l.hub
 	h.mu.Lock()
 	if !h.has(l) {

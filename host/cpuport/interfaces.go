@@ -67,7 +67,7 @@ func (h *Hub) Keep(k Keeper) {
 func (h *Hub) attachHost(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.taken(); err != nil {
+	if err := h.checkFree(); err != nil {
 		return nil, err
 	}
 	if h.keeper == nil {
@@ -148,7 +148,7 @@ func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 
 func (x *Conn) held(b []byte, f *os.File) error {
 	r := reader{b: b}
-	there, name := r.take(1, "there")[0] == 1, r.name("name")
+	there, name := r.next(1, "there")[0] == 1, r.name("name")
 	err := r.err("held")
 	if err == nil && there && f == nil {
 		err = &Refusal{"a file of the device " + name + " did not arrive: there are too many open files"}

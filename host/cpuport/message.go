@@ -60,7 +60,7 @@ type reader struct {
 	bad string // the first missing field
 }
 
-func (r *reader) take(n int, field string) []byte {
+func (r *reader) next(n int, field string) []byte {
 	if r.bad != "" || len(r.b) < n {
 		if r.bad == "" {
 			r.bad = field
@@ -72,7 +72,7 @@ func (r *reader) take(n int, field string) []byte {
 	return b
 }
 
-func (r *reader) name(field string) string { return string(r.take(int(r.take(1, field)[0]), field)) }
+func (r *reader) name(field string) string { return string(r.next(int(r.next(1, field)[0]), field)) }
 
 func (r *reader) err(what string) error {
 	if r.bad == "" {
@@ -87,7 +87,7 @@ func appendHello(b []byte, kind byte, who string) []byte {
 
 func parseHello(b []byte) (who string, err error) {
 	r := reader{b: b}
-	version := r.take(1, "version")[0]
+	version := r.next(1, "version")[0]
 	who = r.name("name")
 	if err := r.err("hello"); err != nil {
 		return "", err
@@ -149,31 +149,31 @@ func appendSample(b []byte, s *Sample) []byte {
 }
 
 func (r *reader) sample() (s Sample) {
-	s.Rate = binary.BigEndian.Uint32(r.take(4, "rate"))
-	flags := r.take(1, "flags")[0]
+	s.Rate = binary.BigEndian.Uint32(r.next(4, "rate"))
+	flags := r.next(1, "flags")[0]
 	s.Egress, s.Queued = flags&flagEgress != 0, flags&flagQueued != 0
-	s.Pool = binary.BigEndian.Uint64(r.take(8, "pool"))
-	s.Lost = binary.BigEndian.Uint64(r.take(8, "lost"))
-	s.Copies = binary.BigEndian.Uint16(r.take(2, "copies"))
-	s.OutVLAN = binary.BigEndian.Uint16(r.take(2, "out-vlan"))
-	s.Queue = r.take(1, "queue")[0]
-	s.Depth = binary.BigEndian.Uint32(r.take(4, "depth"))
+	s.Pool = binary.BigEndian.Uint64(r.next(8, "pool"))
+	s.Lost = binary.BigEndian.Uint64(r.next(8, "lost"))
+	s.Copies = binary.BigEndian.Uint16(r.next(2, "copies"))
+	s.OutVLAN = binary.BigEndian.Uint16(r.next(2, "out-vlan"))
+	s.Queue = r.next(1, "queue")[0]
+	s.Depth = binary.BigEndian.Uint32(r.next(4, "depth"))
 	s.Out, s.Why = r.name("out"), r.name("why")
 	return s
 }
 
 func parsePunted(kind byte, b []byte) (p Packet, err error) {
 	r := reader{b: b}
-	p.Time = time.Unix(0, int64(binary.BigEndian.Uint64(r.take(8, "time")))).UTC()
-	p.VLAN = binary.BigEndian.Uint16(r.take(2, "vlan"))
-	p.Len = int(binary.BigEndian.Uint32(r.take(4, "length")))
+	p.Time = time.Unix(0, int64(binary.BigEndian.Uint64(r.next(8, "time")))).UTC()
+	p.VLAN = binary.BigEndian.Uint16(r.next(2, "vlan"))
+	p.Len = int(binary.BigEndian.Uint32(r.next(4, "length")))
 	p.Port, p.Trap = r.name("port"), r.name("trap")
 	if kind != kindPunted {
 		p.Sample = r.sample()
 	}
 	var hop string
 	if kind == kindRouted || kind == kindRuled {
-		p.Sample.Prefix = r.take(1, "prefix")[0]
+		p.Sample.Prefix = r.next(1, "prefix")[0]
 		hop = r.name("next-hop")
 	}
 	if kind == kindRuled {
@@ -207,7 +207,7 @@ func appendFrame(b []byte, f *Frame) []byte {
 
 func parseFrame(b []byte) (f Frame, err error) {
 	r := reader{b: b}
-	f.VLAN = binary.BigEndian.Uint16(r.take(2, "vlan"))
+	f.VLAN = binary.BigEndian.Uint16(r.next(2, "vlan"))
 	f.Port = r.name("port")
 	if err := r.err("frame"); err != nil {
 		return Frame{}, err

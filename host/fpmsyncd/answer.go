@@ -77,7 +77,7 @@ func (o *owes) answer(dest netip.Prefix) bool {
 
 // takeBack notifies zebra, as soon as it reads, that a route has left the ASIC. From then on an answer is pending
 // again.
-func (o *owes) takeBack(dest netip.Prefix, protocol uint8) {
+func (o *owes) withdraw(dest netip.Prefix, protocol uint8) {
 	if o.send == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *Sync) responded(_ context.Context, m swss.KeyOpFieldsValues) error {
 		r.answered = s.owes.answer(dest) || r.answered
 	case r.answered:
 		r.answered = false
-		s.owes.takeBack(dest, r.protocol)
+		s.owes.withdraw(dest, r.protocol)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func reportsOn(is swss.FieldValues, have row) bool {
 // askAgain writes some of the rows with pending answers once more, since a message may be lost.
 func (s *Sync) askAgain(context.Context, time.Time) error {
 	for dest := range s.owes.back {
-		s.owes.takeBack(dest, s.routes[dest].protocol)
+		s.owes.withdraw(dest, s.routes[dest].protocol)
 	}
 	list := slices.SortedFunc(maps.Keys(s.owes.messages), netip.Prefix.Compare)
 	at, _ := slices.BinarySearchFunc(list, s.owes.asked, netip.Prefix.Compare)

@@ -121,7 +121,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 			if err := b.list.Sync(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := b.taker.Pops(t.Context())
+			rows, err := b.consumer.Pops(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 			}
 		}
 	}
-	if err := b.d.Do(t.Context(), func() { b.sync.Take(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
+	if err := b.d.Do(t.Context(), func() { b.sync.Receive(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes(); n != 1 {
@@ -146,7 +146,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 		t.Errorf("after the answer it is written %d times, want never", n)
 	}
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	if err := b.d.Do(t.Context(), func() { b.sync.Take(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
+	if err := b.d.Do(t.Context(), func() { b.sync.Receive(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes(); n != 1 {
@@ -177,7 +177,7 @@ func TestZebraThatDoesNotRead(t *testing.T) {
 
 // When a route that was reported as offloaded leaves the ASIC, fpmsyncd sends zebra RTM_F_OFFLOAD_FAILED as soon as
 // zebra reads. When the route is back, fpmsyncd sends RTM_F_OFFLOAD again.
-func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
+func TestRoutesThatLeaveTheASICAreWithdrawn(t *testing.T) {
 	b := newBench(t)
 	reads := true
 	b.do(func() { b.sync.Connected("zebra", func(f []byte) bool { return reads && b.answer(f) }) })

@@ -8,7 +8,7 @@ import (
 )
 
 // takeNextHop processes a next hop, to which routes refer by its ID. A group may refer to members that arrive later.
-func (s *Sync) takeNextHop(n *fpm.NextHop) {
+func (s *Sync) applyNextHop(n *fpm.NextHop) {
 	s.moved[n.ID] = true
 	switch {
 	case n.Gone:

@@ -41,7 +41,7 @@ func (w *world) change(prefix string) {
 		frames = append(frames, reported(prefix, hop, 3))
 	}
 	if w.peer {
-		w.later(func() { w.sync.Take(slices.Concat(frames...)) })
+		w.later(func() { w.sync.Receive(slices.Concat(frames...)) })
 	}
 }
 
@@ -63,7 +63,7 @@ func (w *world) some() {
 		case 1:
 			w.stepOne(w.mgr)
 		default:
-			w.take()
+			w.consume()
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (w *world) connect() {
 	w.peer = true
 	w.later(func() { w.sync.Connected("zebra", w.answer) })
 	for _, prefix := range slices.Sorted(maps.Keys(w.zebra)) {
-		w.later(func() { w.sync.Take(reported(prefix, w.zebra[prefix], 3)) })
+		w.later(func() { w.sync.Receive(reported(prefix, w.zebra[prefix], 3)) })
 	}
 }
 
@@ -184,7 +184,7 @@ func (w *world) bounded() {
 
 // Whatever bytes come, the kept state is accounted for, and nothing panics. The seeds are recordings of zebra, with
 // groups.
-func FuzzTake(f *testing.F) {
+func FuzzReceive(f *testing.F) {
 	for _, name := range []string{"zebra-8.4.4.bin", "zebra-8.4.4-groups.bin"} {
 		var all []byte
 		for _, frame := range recorded(f, name) {
@@ -196,11 +196,11 @@ func FuzzTake(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		b := newBench(t)
 		b.sync.Connected("fuzz", b.answer)
-		b.sync.Take(frame)
+		b.sync.Receive(frame)
 		b.sync.decideGroups()
 		if len(frame) > 20 { // a next hop changes after its routes
 			binary.NativeEndian.PutUint16(frame[4:], 105)
-			b.sync.Take(frame)
+			b.sync.Receive(frame)
 			b.sync.decideGroups()
 		}
 		room := 0

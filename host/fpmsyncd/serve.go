@@ -69,7 +69,7 @@ func (s *Sync) listen(ctx context.Context, conn net.Conn, do func(context.Contex
 		frame, failed := r.Next()
 		err := do(ctx, func() {
 			for n := 0; failed == nil; n++ {
-				if s.Take(frame); n == batch || !r.Whole() {
+				if s.Receive(frame); n == batch || !r.Whole() {
 					return
 				}
 				frame, failed = r.Next()

@@ -115,7 +115,7 @@ func New(cfg Config) *Sync {
 		}
 		return askPeriod
 	}, s.askAgain)
-	forward.Consume(cfg.Daemon, cfg.Redis.DB(swss.ConfigDB), schema.CfgStaticRoute, s.takeStatic)
+	forward.Consume(cfg.Daemon, cfg.Redis.DB(swss.ConfigDB), schema.CfgStaticRoute, s.recordStatic)
 	cfg.Daemon.AfterRows(func() bool { return !s.loaded || len(s.dirty) > 0 || len(s.moved) > 0 }, s.flush)
 	cfg.Daemon.OnFlush(func() { s.loaded = false })
 	cfg.Daemon.At(func() time.Time { return s.sweep }, s.sweepOld)
@@ -175,7 +175,7 @@ func (s *Sync) sweepOld(context.Context, time.Time) error {
 }
 
 // Take processes a frame of zebra's.
-func (s *Sync) Take(frame []byte) {
+func (s *Sync) Receive(frame []byte) {
 	defer s.report()
 	for m, err := range fpm.Parse(frame) {
 		s.received = true
@@ -186,16 +186,16 @@ func (s *Sync) Take(frame []byte) {
 				s.log.Error("a message of zebra's was not understood", "because", err, "peer", s.peer)
 			}
 		case m.Route != nil:
-			s.takeRoute(m.Route)
+			s.applyRoute(m.Route)
 		case m.NextHop != nil:
-			s.takeNextHop(m.NextHop)
+			s.applyNextHop(m.NextHop)
 		}
 	}
 }
 
 // takeRoute processes a route of the default VRF, whose table may also be 0. Routes of other tables, and to link-local
 // or multicast addresses, are not the switch's.
-func (s *Sync) takeRoute(m *fpm.Route) {
+func (s *Sync) applyRoute(m *fpm.Route) {
 	a := m.Dest.Addr()
 	if m.Table != fpm.MainTable && m.Table != 0 ||
 		a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsLoopback() {

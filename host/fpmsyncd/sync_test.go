@@ -27,15 +27,15 @@ var interfaces = map[uint32]string{3: "Ethernet0", 5: "Ethernet4", 7: "Ethernet8
 
 // A bench is fpmsyncd beside the manager of static routes, with a consumer of their rows in place of orchagent.
 type bench struct {
-	t     *testing.T
-	r     *swss.Redis
-	now   time.Time
-	d     *orch.Daemon
-	sync  *Sync
-	mgr   *orch.Daemon
-	taker *swss.ConsumerState
-	list  *swss.Listener
-	sent  [][]byte // answers to zebra
+	t        *testing.T
+	r        *swss.Redis
+	now      time.Time
+	d        *orch.Daemon
+	sync     *Sync
+	mgr      *orch.Daemon
+	consumer *swss.ConsumerState
+	list     *swss.Listener
+	sent     [][]byte // answers to zebra
 }
 
 func (b *bench) answer(frame []byte) bool {
@@ -47,7 +47,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, r: swsstest.Start(t), now: time.Unix(1000, 0)}
 	b.beginManager()
 	b.list = swss.NewListener(b.r)
-	b.taker = swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB), schema.AppRoute)
+	b.consumer = swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB), schema.AppRoute)
 	t.Cleanup(func() { b.list.Close() })
 	b.begin()
 	return b
@@ -76,7 +76,7 @@ func (b *bench) step() {
 	b.stepOne(b.d)
 	b.stepOne(b.mgr)
 	b.stepOne(b.d)
-	b.take()
+	b.consume()
 }
 
 func (b *bench) stepOne(d *orch.Daemon) {
@@ -87,13 +87,13 @@ func (b *bench) stepOne(d *orch.Daemon) {
 }
 
 // take does what orchagent does: queued rows become rows of the table.
-func (b *bench) take() {
+func (b *bench) consume() {
 	b.t.Helper()
 	if err := b.list.Sync(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 	for {
-		rows, err := b.taker.Pops(b.t.Context())
+		rows, err := b.consumer.Pops(b.t.Context())
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func (b *bench) say(frames ...[]byte) {
 	b.t.Helper()
 	b.do(func() {
 		for _, f := range frames {
-			b.sync.Take(f)
+			b.sync.Receive(f)
 		}
 	})
 }
@@ -421,12 +421,12 @@ func TestHostilePeer(t *testing.T) {
 	b.do(func() { b.sync.Connected("somebody", b.answer) })
 	b.do(func() {
 		b.sync.room = mostRoom
-		b.sync.Take(reported("10.2.0.0/16", "10.0.0.9", 3))
+		b.sync.Receive(reported("10.2.0.0/16", "10.0.0.9", 3))
 		b.sync.room -= mostRoom
 	})
 	b.wantLacks("there is no room for 1 routes")
 	for i := range uint32(mostGroups + 1) {
-		b.sync.takeNextHop(&fpm.NextHop{ID: i + 1})
+		b.sync.applyNextHop(&fpm.NextHop{ID: i + 1})
 	}
 	if len(b.sync.hops) != mostGroups {
 		t.Errorf("%d next hops are kept, want %d", len(b.sync.hops), mostGroups)

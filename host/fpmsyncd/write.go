@@ -141,7 +141,7 @@ const (
 )
 
 // takeStatic records which prefixes are configured: tammgrd may have rows for them.
-func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
+func (s *Sync) recordStatic(key string, fields swss.FieldValues) {
 	s.hurry = s.now().Add(hurryTime)
 	if old, ok := s.static[key]; ok {
 		s.check[old] = true // tammgrd's row may be deleted

@@ -116,7 +116,7 @@ func hopsOf(name string, fields swss.FieldValues) (p netip.Prefix, hops []host.H
 }
 
 // takeRoute passes a route to the stack, and makes it resolve the next hops.
-func (h *Host) takeRoute(name string, was, fields swss.FieldValues) {
+func (h *Host) applyRoute(name string, was, fields swss.FieldValues) {
 	p, before := hopsOf(name, was)
 	q, after := hopsOf(name, fields)
 	if len(before) > 0 {

@@ -118,7 +118,7 @@ func New(cfg Config) *Host {
 	})
 	for _, table := range tables {
 		h.rows[table] = map[string]swss.FieldValues{}
-		forward.Consume(cfg.Daemon, appl, table, func(key string, fields swss.FieldValues) { h.take(table, key, fields) })
+		forward.Consume(cfg.Daemon, appl, table, func(key string, fields swss.FieldValues) { h.store(table, key, fields) })
 	}
 	src := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, schema.AppNeighResolve) }
 	cfg.Daemon.Consume(src, schema.AppNeighResolve, orch.Each(func(_ context.Context, t orch.Task) error {
@@ -153,7 +153,7 @@ func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 }
 
 // take stores a row, or removes it if fields is nil.
-func (h *Host) take(table, name string, fields swss.FieldValues) {
+func (h *Host) store(table, name string, fields swss.FieldValues) {
 	was := h.rows[table][name]
 	if fields == nil {
 		delete(h.rows[table], name)
@@ -163,10 +163,10 @@ func (h *Host) take(table, name string, fields swss.FieldValues) {
 	switch table {
 	case schema.AppNeigh:
 		if k, ok := parseKey(name, ":"); ok && h.loaded {
-			h.takeNeighbor(k, fields)
+			h.applyNeighbor(k, fields)
 		}
 	case schema.AppRoute:
-		h.takeRoute(name, was, fields)
+		h.applyRoute(name, was, fields)
 	default:
 		h.configured = false
 	}

@@ -32,7 +32,7 @@ func (h *Host) load(ctx context.Context) error {
 		}
 		mac, valid := schema.ParseMAC(fields["neigh"])
 		if _, config := fields[schema.FieldConfigKey]; config || left[k.state()]["neigh"] == "" || !valid {
-			h.takeNeighbor(k, fields)
+			h.applyNeighbor(k, fields)
 			continue
 		}
 		h.own[k], h.unsure[k] = host.MAC(mac), true
@@ -42,7 +42,7 @@ func (h *Host) load(ctx context.Context) error {
 }
 
 // takeNeighbor processes a row of NEIGH_TABLE that has changed, or is deleted (nil).
-func (h *Host) takeNeighbor(k key, fields swss.FieldValues) {
+func (h *Host) applyNeighbor(k key, fields swss.FieldValues) {
 	_, config := fields[schema.FieldConfigKey]
 	mac, valid := schema.ParseMAC(fields["neigh"])
 	_, own := h.own[k]

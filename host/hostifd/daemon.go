@@ -73,12 +73,12 @@ func New(cfg Config) *Sync {
 	})
 	for _, table := range tables {
 		s.rows[table] = map[string]swss.FieldValues{}
-		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
+		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.store(table, key, fields) })
 	}
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
 	forward.Consume(d, db, schema.AppRoute, func(key string, fields swss.FieldValues) {
-		s.nextHops.took(key, fields)
-		s.tookRoute(key, fields)
+		s.nextHops.store(key, fields)
+		s.storeRoute(key, fields)
 	})
 	hostrows.Trap(d, cfg.Redis, func() bool { return s.lined })
 	s.addrs = hostrows.NewAddresses(d, cfg.Redis, s.sendAt, func(on string, _ netip.Addr) {
@@ -107,7 +107,7 @@ func New(cfg Config) *Sync {
 }
 
 // took stores a row. A row of PORT_TABLE also signals when all ports are known.
-func (s *Sync) took(table, key string, fields swss.FieldValues) {
+func (s *Sync) store(table, key string, fields swss.FieldValues) {
 	s.due = true
 	if fields == nil {
 		delete(s.rows[table], key)
@@ -118,7 +118,7 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 
 // tookRoute processes a row of ROUTE_TABLE. Only the configured routes go to Linux: the others are from zebra, which
 // writes them to Linux itself.
-func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
+func (s *Sync) storeRoute(key string, fields swss.FieldValues) {
 	_, was := s.static[key]
 	delete(s.static, key)
 	is := beside.Tammgrs(fields)

@@ -111,21 +111,21 @@ func (k *fakeKernel) RemoveNeighbor(n Neighbor) error {
 }
 
 type bench struct {
-	t      *testing.T
-	r      *swss.Redis
-	k      *fakeKernel
-	host   *Host
-	d      *orch.Daemon
-	s      *Sync
-	now    time.Time
-	list   *swss.Listener
-	takers map[string]*swss.ConsumerState
+	t         *testing.T
+	r         *swss.Redis
+	k         *fakeKernel
+	host      *Host
+	d         *orch.Daemon
+	s         *Sync
+	now       time.Time
+	list      *swss.Listener
+	consumers map[string]*swss.ConsumerState
 }
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, r: swsstest.Start(t), k: newFakeKernel(), now: time.Unix(1000, 0)}
 	b.list = swss.NewListener(b.r)
-	b.takers = map[string]*swss.ConsumerState{schema.AppNeigh: swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB),
+	b.consumers = map[string]*swss.ConsumerState{schema.AppNeigh: swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB),
 		schema.AppNeigh)}
 	b.host = NewHost(b.k, slog.New(slog.DiscardHandler))
 	b.host.SetKeeper(keeper{b.k})
@@ -176,8 +176,8 @@ func (b *bench) step() {
 		if err := b.list.Sync(b.t.Context()); err != nil {
 			b.t.Fatal(err)
 		}
-		for _, taker := range b.takers {
-			if _, err := taker.Pops(b.t.Context()); err != nil {
+		for _, consumer := range b.consumers {
+			if _, err := consumer.Pops(b.t.Context()); err != nil {
 				b.t.Fatal(err)
 			}
 		}
@@ -436,7 +436,7 @@ func TestInterfacesBesidePorts(t *testing.T) {
 
 // A restart of hostifd removes nothing from Linux: no device is removed, and each is set once, to the same state. A
 // device that was replaced is set again.
-func TestRestartTakesNothing(t *testing.T) {
+func TestRestartRemovesNothing(t *testing.T) {
 	b := newBench(t)
 	b.ports()
 	before, held := b.devices(), maps.Clone(b.k.beside)

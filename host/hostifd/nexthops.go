@@ -39,7 +39,7 @@ func newNextHops(moved func(key string)) nextHops {
 	return nextHops{of: map[string][]string{}, uses: map[string]int{}, wait: map[string]wait{}, moved: moved}
 }
 
-func (h *nextHops) took(key string, fields swss.FieldValues) {
+func (h *nextHops) store(key string, fields swss.FieldValues) {
 	var hops []string
 	if route, err := schema.ParseRoute(key, fields); fields != nil && err == nil { // orchagent reports a bad row
 		for _, hop := range route.Hops {

@@ -69,7 +69,7 @@ type port struct {
 	slow                                bool      // true if the interval of periodic transmission is the slow one
 	sent                                []time.Time
 	markers                             []time.Time // times of answered markers
-	taken                               []time.Time // times of accepted LACPDUs
+	accepted                            []time.Time // times of accepted LACPDUs
 	// times since when the actor and the partner are out of sync; zero if they are in sync
 	actorOut, partnerOut time.Time
 	counts               Counts
@@ -93,7 +93,7 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 func renew(now time.Time, g *aggregate, m Member, was *port) *port {
 	p := newPort(now, g, m)
 	if was != nil && was.of.Name == g.Name {
-		p.counts, p.sent, p.markers, p.taken = was.counts, was.sent, was.markers, was.taken
+		p.counts, p.sent, p.markers, p.accepted = was.counts, was.sent, was.markers, was.accepted
 	}
 	return p
 }
@@ -214,7 +214,7 @@ func (p *port) receive(now time.Time, data []byte, a *Agent) error {
 	if err != nil {
 		return err
 	}
-	if !within(&p.taken, now, maxReceived) {
+	if !within(&p.accepted, now, maxReceived) {
 		return PDULimit
 	}
 	p.counts.Received++

@@ -308,14 +308,14 @@ func parse(port string, b []byte) (n Neighbor, k id, ttl uint16, err error) {
 			ttl = binary.BigEndian.Uint16(v)
 			continue
 		}
-		if err := n.take(&k, kind, v); err != nil {
+		if err := n.decode(&k, kind, v); err != nil {
 			return n, k, 0, err
 		}
 	}
 }
 
 // take decodes a TLV other than the TTL.
-func (n *Neighbor) take(k *id, kind int, v []byte) error {
+func (n *Neighbor) decode(k *id, kind int, v []byte) error {
 	switch kind {
 	case tlvChassis, tlvPort:
 		if len(v) < 2 || len(v) > 256 {

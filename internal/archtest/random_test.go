@@ -15,7 +15,7 @@ import (
 // One seed proves little, so only the gate chooses seeds. A Test function makes random numbers, loops over seeds, and
 // calls functions with a parameter seed only inside randtest.Run. A package has no common seed for its tests, and a
 // helper has no seed of its own.
-func TestRandomTestsTakeTheirSeeds(t *testing.T) {
+func TestRandomTestsReceiveTheirSeeds(t *testing.T) {
 	for _, p := range list(t) {
 		files, parsed := token.NewFileSet(), []*ast.File{}
 		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
@@ -35,18 +35,18 @@ func TestRandomTestsTakeTheirSeeds(t *testing.T) {
 // A hunt searches for seeds that a package's tests choose themselves.
 type hunt struct {
 	files  *token.FileSet
-	takers map[string]bool // functions and methods with a parameter "seed"
+	seeded map[string]bool // functions and methods with a parameter "seed"
 	found  []string
 }
 
 // ownSeeds returns the places in a package's test files that choose seeds outside randtest.Run.
 func ownSeeds(files *token.FileSet, parsed []*ast.File) []string {
-	h := &hunt{files: files, takers: map[string]bool{}}
+	h := &hunt{files: files, seeded: map[string]bool{}}
 	for _, file := range parsed {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if ok && slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool { return hasSeed(p.Names) }) {
-				h.takers[f.Name.Name] = true
+				h.seeded[f.Name.Name] = true
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (h *hunt) inTest(n ast.Node, generators string) bool {
 			return false
 		case isSource(n, generators):
 			h.note(n, "a source of random numbers")
-		case h.takers[name]:
+		case h.seeded[name]:
 			h.note(n, "a seed for "+name)
 		}
 	case *ast.RangeStmt:

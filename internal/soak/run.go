@@ -20,7 +20,7 @@ import (
 
 // An outcome is the result of a slice.
 type outcome struct {
-	took    time.Duration
+	elapsed time.Duration
 	cases   int // number of cases that ran, or inputs of a fuzz target
 	seeds   int // number of used seeds; a test may create several cases from a seed
 	failed  int
@@ -118,10 +118,10 @@ func (r *runner) run(ctx context.Context, s *slice) outcome {
 	write.Close()
 	reader.Wait()
 	if ctx.Err() != nil && err != nil {
-		return outcome{took: time.Since(start), cut: true}
+		return outcome{elapsed: time.Since(start), cut: true}
 	}
 	o := out.outcome(s, err)
-	o.took = time.Since(start)
+	o.elapsed = time.Since(start)
 	if o.failed > 0 {
 		o.lines = out.first(12)
 		o.log = r.keep(s.t, &out)

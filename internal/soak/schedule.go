@@ -68,7 +68,7 @@ func (s *schedule) done(job *slice, o outcome) {
 	defer s.mu.Unlock()
 	t := job.t
 	t.running = false
-	t.spent += o.took - job.time
+	t.spent += o.elapsed - job.time
 	t.cases += o.cases
 	t.failed += o.failed
 	t.next += uint64(o.seeds)
@@ -81,7 +81,7 @@ func (s *schedule) done(job *slice, o outcome) {
 		t.problems = append(t.problems, o.problem)
 	}
 	if o.seeds > 0 {
-		t.each = max(o.took/time.Duration(o.seeds), 1)
+		t.each = max(o.elapsed/time.Duration(o.seeds), 1)
 	} else if !o.cut && !t.fuzz && o.failed == 0 {
 		t.skips++
 	}

@@ -122,13 +122,13 @@ func TestTimeIsSharedFairly(t *testing.T) {
 		if job == nil {
 			break
 		}
-		o := outcome{took: job.time, cases: job.cases, seeds: job.cases}
+		o := outcome{elapsed: job.time, cases: job.cases, seeds: job.cases}
 		if !job.t.fuzz {
-			o.took = 20*time.Millisecond + cost(job.t)*time.Duration(job.cases) // starting a process costs time too
+			o.elapsed = 20*time.Millisecond + cost(job.t)*time.Duration(job.cases) // starting a process costs time too
 		} else {
 			o.cases = 1000
 		}
-		left -= o.took
+		left -= o.elapsed
 		s.done(job, o)
 	}
 	if left < -time.Second || left > s.length {
@@ -159,11 +159,11 @@ func TestNoTimeForWhatIsKnown(t *testing.T) {
 		job := s.pick(time.Hour)
 		switch job.t {
 		case broken:
-			s.done(job, outcome{took: time.Second, cases: job.cases, seeds: job.cases, failed: 1, repeat: []string{"again"}})
+			s.done(job, outcome{elapsed: time.Second, cases: job.cases, seeds: job.cases, failed: 1, repeat: []string{"again"}})
 		case idle:
-			s.done(job, outcome{took: time.Second})
+			s.done(job, outcome{elapsed: time.Second})
 		default:
-			s.done(job, outcome{took: time.Second, cases: job.cases, seeds: job.cases})
+			s.done(job, outcome{elapsed: time.Second, cases: job.cases, seeds: job.cases})
 		}
 	}
 	if broken.bad != maxBad || idle.skips != 1 || good.spent < 90*time.Second {

@@ -14,7 +14,7 @@ import (
 // A TimedPlan is a plan with the time to find it. The planner itself has no clock.
 type TimedPlan struct {
 	*record.Plan
-	Took time.Duration
+	Elapsed time.Duration
 }
 
 // TimePlan makes a plan and measures the time.
@@ -23,7 +23,7 @@ func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (
 	p, err := m.Plan(ctx, s)
 	t := TimedPlan{p, time.Since(start)}
 	if err == nil {
-		p.Seconds = t.Took.Seconds()
+		p.Seconds = t.Elapsed.Seconds()
 	}
 	return t, err
 }
@@ -84,10 +84,10 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 		if b.err = err; err != nil {
 			return TimedPlan{}
 		}
-		if i == 0 || p.Took < best.Took {
+		if i == 0 || p.Elapsed < best.Elapsed {
 			best = p
 		}
-		if p.Took > b.d {
+		if p.Elapsed > b.d {
 			break
 		}
 	}
@@ -111,7 +111,7 @@ func (b *recordBench) planning() {
 		if b.err != nil {
 			return
 		}
-		b.add(name, float64(p.Took.Microseconds())/1e3, "ms")
+		b.add(name, float64(p.Elapsed.Microseconds())/1e3, "ms")
 		b.add(name+", sets", float64(p.Sets), "")
 		if l.algorithm != record.BranchAndBound {
 			continue
@@ -120,7 +120,7 @@ func (b *recordBench) planning() {
 		l.algorithm = record.Greedy
 		greedy := b.plan(l)
 		if b.err == nil {
-			b.add(name+", of greedy", p.Took.Seconds()/greedy.Took.Seconds(), "times")
+			b.add(name+", of greedy", p.Elapsed.Seconds()/greedy.Elapsed.Seconds(), "times")
 			b.add(name+", entropy over greedy's", p.Entropy-greedy.Entropy, "bits")
 		}
 	}

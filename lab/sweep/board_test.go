@@ -187,12 +187,12 @@ func TestTurns(t *testing.T) {
 // A forgetful log gives the first turn to others, as if its holder had not renewed it in time.
 type forgetful struct {
 	stream.Log
-	taken atomic.Int32
+	claimed atomic.Int32
 }
 
-func (l *forgetful) Take(ctx context.Context, topic string) (stream.Work, error) {
-	w, err := l.Log.Take(ctx, topic)
-	if err == nil && strings.HasSuffix(topic, topicTurns) && l.taken.Add(1) == 1 {
+func (l *forgetful) Claim(ctx context.Context, topic string) (stream.Work, error) {
+	w, err := l.Log.Claim(ctx, topic)
+	if err == nil && strings.HasSuffix(topic, topicTurns) && l.claimed.Add(1) == 1 {
 		err = w.Return(ctx)
 	}
 	return w, err

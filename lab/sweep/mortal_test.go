@@ -65,9 +65,9 @@ func (m *dyingLog) Acknowledge(ctx context.Context, topic string, upTo uint64) e
 	return m.do(func() error { return m.Log.Acknowledge(ctx, topic, upTo) })
 }
 
-func (m *dyingLog) Take(ctx context.Context, topic string) (w stream.Work, err error) {
+func (m *dyingLog) Claim(ctx context.Context, topic string) (w stream.Work, err error) {
 	err = m.do(func() error {
-		taken, err := m.Log.Take(ctx, topic)
+		taken, err := m.Log.Claim(ctx, topic)
 		if err == nil {
 			m.mu.Lock()
 			m.holds = append(m.holds, taken)

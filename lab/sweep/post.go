@@ -140,7 +140,7 @@ func (p *poster) turn(ctx context.Context) (stream.Work, error) {
 	})
 	defer waits.Stop()
 	for {
-		w, err := p.Log.Take(ctx, p.Name+topicTurns)
+		w, err := p.Log.Claim(ctx, p.Name+topicTurns)
 		if err != nil || w.Entry().Seq == 1 {
 			return w, err
 		}
@@ -165,7 +165,7 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 	if err != nil {
 		return err
 	}
-	next, err := p.take(ctx, 1, mark)
+	next, err := p.acceptFrom(ctx, 1, mark)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 		if len(p.waits) == 0 {
 			continue
 		}
-		if next, err = p.take(ctx, next, next); err != nil {
+		if next, err = p.acceptFrom(ctx, next, next); err != nil {
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 
 // take accepts results from one sequence number on, at least up to another, and acknowledges them. It returns the next
 // number.
-func (p *poster) take(ctx context.Context, from, to uint64) (uint64, error) {
+func (p *poster) acceptFrom(ctx context.Context, from, to uint64) (uint64, error) {
 	for from <= to {
 		entries, err := p.Log.Read(ctx, p.Name+topicResults, from, 256)
 		var gone *stream.Gone

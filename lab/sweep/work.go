@@ -67,7 +67,7 @@ func (b *Board) Work(ctx context.Context, o Options) error {
 
 // next takes a job and runs it.
 func (w *worker) next(ctx context.Context) error {
-	work, err := w.Log.Take(ctx, w.Name+topicJobs)
+	work, err := w.Log.Claim(ctx, w.Name+topicJobs)
 	if err != nil {
 		return err
 	}

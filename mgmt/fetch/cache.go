@@ -47,7 +47,7 @@ type matching struct {
 }
 
 // take stores rows that were read from the table. It returns the rows that have changed.
-func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *uint64) []swss.KeyOpFieldsValues {
+func (w *watched) store(rows []swss.KeyOpFieldsValues, now time.Time, version *uint64) []swss.KeyOpFieldsValues {
 	if w.large {
 		return rows
 	}
@@ -202,7 +202,7 @@ func (h *Hub) pop(ctx context.Context, w *watched) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	changed := w.take(rows, h.now(), &h.version)
+	changed := w.store(rows, h.now(), &h.version)
 	if len(changed) > 0 {
 		h.changes++
 		w.change = h.changes

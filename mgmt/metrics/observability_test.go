@@ -76,7 +76,7 @@ func TestRulesAndDashboardsAskForWhatIsServed(t *testing.T) {
 }
 
 // Prometheus' own tool accepts the configuration, and the rules alert when they should.
-func TestPromtoolTakesTheConfiguration(t *testing.T) {
+func TestPromtoolAcceptsTheConfiguration(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed (Debian: prometheus)")
 	}

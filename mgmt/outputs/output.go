@@ -155,7 +155,7 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 		o.report(Active, "")
 	} // without Connected, a connection proves nothing until a message is sent
 	for {
-		m, ok := o.Take(time.Now())
+		m, ok := o.Next(time.Now())
 		if !ok {
 			select {
 			case <-ctx.Done():
@@ -222,7 +222,7 @@ func (o *Output) rest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restLimit)
 	defer cancel()
 	for state == Active && ctx.Err() == nil {
-		m, ok := o.Take(time.Now())
+		m, ok := o.Next(time.Now())
 		if !ok {
 			return
 		}

@@ -33,13 +33,13 @@ func (l Losses) Total() uint64 { return l.Full + l.Old + l.Refused + l.TooLarge 
 
 // A Spool holds messages that wait to be sent. Put never blocks for a receiver.
 type Spool struct {
-	mu     sync.Mutex
-	bounds Bounds
-	list   []Message // the oldest first
-	bytes  int
-	taken  bool // true while the first message is being sent
-	losses Losses
-	ready  chan struct{}
+	mu      sync.Mutex
+	bounds  Bounds
+	list    []Message // the oldest first
+	bytes   int
+	sending bool // true while the first message is being sent
+	losses  Losses
+	ready   chan struct{}
 }
 
 // NewSpool returns an empty spool.
@@ -75,7 +75,7 @@ func (s *Spool) Put(now time.Time, data []byte) {
 // drop removes the oldest message that is not being sent.
 func (s *Spool) drop() bool {
 	i := 0
-	if s.taken {
+	if s.sending {
 		i = 1
 	}
 	if len(s.list) <= i {
@@ -93,7 +93,7 @@ func (s *Spool) drop() bool {
 // expire removes messages that have waited too long.
 func (s *Spool) expire(now time.Time) {
 	i := 0
-	if s.taken {
+	if s.sending {
 		i = 1
 	}
 	for len(s.list) > i && now.Sub(s.list[i].At) > s.bounds.Age && s.drop() {
@@ -102,14 +102,14 @@ func (s *Spool) expire(now time.Time) {
 }
 
 // Take returns the oldest message. It stays in the spool until [Spool.Done] or [Spool.Back] is called.
-func (s *Spool) Take(now time.Time) (Message, bool) {
+func (s *Spool) Next(now time.Time) (Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(now)
 	if len(s.list) == 0 {
 		return Message{}, false
 	}
-	s.taken = true
+	s.sending = true
 	return s.list[0], true
 }
 
@@ -117,7 +117,7 @@ func (s *Spool) Take(now time.Time) (Message, bool) {
 func (s *Spool) Done(refused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken = false
+	s.sending = false
 	s.drop()
 	if refused {
 		s.losses.Refused++
@@ -128,7 +128,7 @@ func (s *Spool) Done(refused bool) {
 func (s *Spool) Back() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken = false
+	s.sending = false
 }
 
 // Fill returns the number of waiting messages, their bytes, the arrival of the oldest, and the losses. It first drops

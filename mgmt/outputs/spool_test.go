@@ -29,7 +29,7 @@ func TestSpool(t *testing.T) {
 				s.Put(now, data)
 			case k == 2 && !taken:
 				var m Message
-				if m, taken = s.Take(now); taken {
+				if m, taken = s.Next(now); taken {
 					if m.Data[0]-last > 200 && last != 0 {
 						t.Fatalf("message %d behind %d", m.Data[0], last)
 					}
@@ -74,7 +74,7 @@ func TestSpoolTooLarge(t *testing.T) {
 func TestSpoolBesideWhatIsSent(t *testing.T) {
 	s, now := NewSpool(Bounds{Bytes: 200, Age: time.Minute}), time.Unix(1, 0)
 	s.Put(now, make([]byte, 100))
-	s.Take(now)
+	s.Next(now)
 	now = now.Add(time.Hour)
 	s.Put(now, make([]byte, 100))
 	n, _, _, l := s.Fill(now)
@@ -97,13 +97,13 @@ func TestLatest(t *testing.T) {
 	for _, m := range []string{"a", "b"} {
 		s.Put(now, []byte(m))
 	}
-	if m, ok := s.Take(now); !ok || string(m.Data) != "b" {
+	if m, ok := s.Next(now); !ok || string(m.Data) != "b" {
 		t.Errorf("%q, want the latest", m.Data)
 	}
 	s.Put(now, []byte("c"))
 	s.Put(now, []byte("d"))
 	s.Back()
-	if m, ok := s.Take(now); !ok || string(m.Data) != "b" {
+	if m, ok := s.Next(now); !ok || string(m.Data) != "b" {
 		t.Errorf("%q, want the message that was being sent", m.Data)
 	}
 	s.Done(false)
@@ -111,7 +111,7 @@ func TestLatest(t *testing.T) {
 		t.Errorf("%d messages wait, %d are lost", n, lost.Total())
 	}
 	s.Put(now, []byte("e"))
-	if m, ok := s.Take(now); !ok || string(m.Data) != "e" {
+	if m, ok := s.Next(now); !ok || string(m.Data) != "e" {
 		t.Errorf("%q, want the latest", m.Data)
 	}
 }

@@ -422,7 +422,7 @@ func (g *guarded) look(o *oracle) {
 	}
 	for text := range g.shown {
 		for other, leaf := range g.all {
-			if !apart(other) && o.takes(leaf.path) && g.shares(text, other, false) {
+			if !apart(other) && o.hides(leaf.path) && g.shares(text, other, false) {
 				g.t.Errorf("%s is shown, which follows from what %s does, which a line takes away", text, other)
 			}
 		}

@@ -34,13 +34,13 @@ func (v *View) findShadows() {
 				continue
 			}
 			for _, b := range v.model.Bound[r.TableID()] {
-				if (b.List != g || g.Parent == nil) && b.Row.Map == r.Map && v.takes(b) {
+				if (b.List != g || g.Parent == nil) && b.Row.Map == r.Map && v.hides(b) {
 					v.shadows[g] = append(v.shadows[g], shadow{row: i, of: b})
 				}
 			}
 			for _, id := range madeOf(r) {
 				for _, b := range v.model.Bound[id] {
-					if b.List != g && v.takes(b) {
+					if b.List != g && v.hides(b) {
 						v.shadows[g] = append(v.shadows[g], shadow{i, b, true})
 					}
 				}
@@ -60,7 +60,7 @@ func madeOf(r *tree.ListRow) (ids []tree.TableID) {
 }
 
 // takes reports whether lines hide a part of the entries that have a row.
-func (v *View) takes(b tree.Bound) bool {
+func (v *View) hides(b tree.Bound) bool {
 	taken := func(n *tree.Node) bool {
 		return slices.ContainsFunc(v.grants[n], func(g grant) bool { return !g.implied && g.level < access.Read })
 	}
@@ -92,7 +92,7 @@ func (v *View) Shade(e *tree.Entry) bool {
 			e.ShadeLeaves(s.row, nil, true)
 			continue
 		}
-		fields, all := v.taken(s.of, keys, r, e.Rows[s.row])
+		fields, all := v.hiddenFields(s.of, keys, r, e.Rows[s.row])
 		// If the row does more than show that an entry exists, its entry has the data of an entry that the role may not
 		// read.
 		same := s.of.Row.Written() || s.of.Row.Template.Gather >= 0 || all || len(fields) > 0
@@ -168,7 +168,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 }
 
 // taken returns the fields of a row on which unreadable leaves depend. all means that it may be any field.
-func (v *View) taken(
+func (v *View) hiddenFields(
 	b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string,
 ) (fields map[string]bool, all bool) {
 	fields = map[string]bool{}

@@ -27,10 +27,10 @@ func commitNatively(r *swss.ScriptRun) (reply string, ok bool) {
 		return "", false
 	}
 	u := unpacker{rest: r.Args[0]}
-	marks, began, mine := u.take(), u.take(), u.take()
+	marks, began, mine := u.next(), u.next(), u.next()
 	var rows []commitRow
 	for u.rest != "" && !u.bad {
-		row := commitRow{key: u.take(), read: u.words(2 * u.number())}
+		row := commitRow{key: u.next(), read: u.words(2 * u.number())}
 		set := u.number()
 		row.gone = set < 0
 		row.set, row.del = u.words(2*set), u.words(u.number())
@@ -95,7 +95,7 @@ type unpacker struct {
 	bad  bool
 }
 
-func (u *unpacker) take() string {
+func (u *unpacker) next() string {
 	size, rest, found := strings.Cut(u.rest, ":")
 	n, err := strconv.Atoi(size)
 	if !found || err != nil || n < 0 || n > len(rest) {
@@ -107,7 +107,7 @@ func (u *unpacker) take() string {
 }
 
 func (u *unpacker) number() int {
-	n, err := strconv.Atoi(u.take())
+	n, err := strconv.Atoi(u.next())
 	u.bad = u.bad || err != nil
 	return n
 }
@@ -118,7 +118,7 @@ func (u *unpacker) words(n int) (list []string) {
 		if u.bad {
 			break
 		}
-		list = append(list, u.take())
+		list = append(list, u.next())
 	}
 	return list
 }

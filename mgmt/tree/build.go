@@ -232,7 +232,7 @@ func (b *builder) bind(mod Module) {
 			}
 			grp.Derive[len(grp.Keys)-len(grp.OwnKeys())+i] = c
 		}
-		grp.take(&g)
+		grp.merge(&g)
 		if g.Finish != nil {
 			grp.Finish = append(grp.Finish, g.Finish)
 		}

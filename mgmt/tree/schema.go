@@ -200,7 +200,7 @@ func (m *Model) Find(path string) *Node {
 }
 
 // take copies a module's settings of the group itself. Several modules may have settings of one group.
-func (grp *List) take(g *Group) {
+func (grp *List) merge(g *Group) {
 	if g.View != "" {
 		grp.View = g.View
 	}

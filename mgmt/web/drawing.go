@@ -16,7 +16,7 @@ type drawing struct {
 	Links         []*drawnLink
 	Labels        []drawnLabel
 	Desc          string
-	taken         []box // boxes that labels occupy
+	occupied      []box // boxes that labels occupy
 }
 
 // A box is a part of a drawing.
@@ -234,7 +234,7 @@ func (l *drawnLink) draw() {
 
 // Backs returns the boxes behind the labels, in which no line is visible.
 func (d *drawing) Backs() (list []drawnNode) {
-	for _, b := range d.taken {
+	for _, b := range d.occupied {
 		list = append(list, drawnNode{X: int(b.x1), Y: int(b.y1), W: int(b.x2 - b.x1), H: int(b.y2 - b.y1)})
 	}
 	return list
@@ -326,7 +326,7 @@ func (d *drawing) place(l *drawnLink, lines []drawnLabel, crossings []box) bool 
 			part := 0.5 + float64(0.025*float64((i+1)/2*(1-2*(i%2))))
 			cx, cy := l.x1+float64((l.x2-l.x1)*part), l.y1+float64((l.y2-l.y1)*part)
 			at := box{cx - wide, cy - high, cx + wide, cy + high}
-			if slices.ContainsFunc(d.taken, at.meets) || slices.ContainsFunc(crossings, at.meets) ||
+			if slices.ContainsFunc(d.occupied, at.meets) || slices.ContainsFunc(crossings, at.meets) ||
 				slices.ContainsFunc(d.Nodes, func(n drawnNode) bool { return at.meets(n.box()) }) ||
 				free && slices.ContainsFunc(d.Links, func(o *drawnLink) bool { return o != l && o.within(at) }) {
 				continue
@@ -334,7 +334,7 @@ func (d *drawing) place(l *drawnLink, lines []drawnLabel, crossings []box) bool 
 			for i := range lines {
 				lines[i].X, lines[i].Y = coord(cx), coord(cy+4+float64(12*(float64(i)-float64(float64(len(lines)-1)/2))))
 			}
-			d.Labels, d.taken = append(d.Labels, lines...), append(d.taken, at)
+			d.Labels, d.occupied = append(d.Labels, lines...), append(d.occupied, at)
 			return true
 		}
 	}

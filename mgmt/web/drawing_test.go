@@ -32,8 +32,8 @@ func TestLabelsApart(t *testing.T) {
 			n.directions = append(n.directions, &direction{from: h, to: leaf}, &direction{from: leaf, to: h})
 		}
 		d := n.draw(&request{values: url.Values{}})
-		for i, a := range d.taken {
-			if slices.ContainsFunc(d.taken[:i], a.meets) {
+		for i, a := range d.occupied {
+			if slices.ContainsFunc(d.occupied[:i], a.meets) {
 				t.Errorf("%d spines: the label at %v covers another", spines, a)
 			}
 		}
@@ -41,13 +41,13 @@ func TestLabelsApart(t *testing.T) {
 			for _, o := range d.Links[:i] {
 				x, y, crosses := l.crosses(o.straight)
 				at := box{x - 1, y - 1, x + 1, y + 1}
-				if crosses && slices.ContainsFunc(d.taken, at.meets) {
+				if crosses && slices.ContainsFunc(d.occupied, at.meets) {
 					t.Errorf("%d spines: a label covers the crossing at %.0f, %.0f", spines, x, y)
 				}
 			}
 		}
 		for _, x := range d.Nodes {
-			if slices.ContainsFunc(d.taken, x.box().meets) {
+			if slices.ContainsFunc(d.occupied, x.box().meets) {
 				t.Errorf("%d spines: a label covers node %s", spines, x.Name)
 			}
 		}

@@ -74,7 +74,7 @@ func New(cfg Config) (*Page, error) {
 type view struct {
 	path, name, title string
 	nav               string   // the view's word in the navigation; empty if the view is not in it
-	takes             []string // parameters, without those of a filter
+	params            []string // parameters, without those of a filter
 	filters           bool     // true if a filter selects the rows
 	of                []rows.RowKind
 	data              func(*Page, *request) (any, error)

@@ -36,12 +36,12 @@ type visitRow struct {
 
 type packetData struct {
 	packetRow
-	Key        string
-	Visits     []visitRow
-	More       int // number of visits that are not shown
-	Ends       int // number of copies' ends
-	From, Took int64
-	Timed      bool
+	Key           string
+	Visits        []visitRow
+	More          int // number of visits that are not shown
+	Ends          int // number of copies' ends
+	From, Elapsed int64
+	Timed         bool
 	// Alike holds rows of equal packets, some of which may be part of this one's path.
 	Alike     []packetRow
 	AlikeMore int
@@ -103,13 +103,13 @@ func (d *packetData) span(j *result.Journey) {
 			d.From, to, d.Timed = min(d.From, t), max(to, t), true
 		}
 	}
-	d.Took = to - d.From
+	d.Elapsed = to - d.From
 }
 
 // visits lays the hops of a packet out in time, copies one after the other.
 func (d *packetData) visits(j *result.Journey) {
 	d.span(j)
-	total := max(1, d.Took)
+	total := max(1, d.Elapsed)
 	t := rows.TreeOf(j)
 	d.Ends = t.Ends()
 	var order []int

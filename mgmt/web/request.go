@@ -55,8 +55,8 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 		return nil, wrong("the address behind ? cannot be read: %v", err)
 	}
 	for name, list := range values {
-		if takes := v.parameters(); !slices.Contains(takes, name) {
-			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(takes, ", "))
+		if params := v.parameters(); !slices.Contains(params, name) {
+			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(params, ", "))
 		}
 		if len(list) != 1 {
 			return nil, wrong("parameter %s is there %d times: want it once", name, len(list))
@@ -267,7 +267,7 @@ func (f *frame) Nav() (list []view) {
 
 // parameters returns all parameters of the view.
 func (v *view) parameters() []string {
-	all := append(slices.Clone(v.takes), "after", "before")
+	all := append(slices.Clone(v.params), "after", "before")
 	if v.filters {
 		all = append(all, queryParams...)
 	}

@@ -58,7 +58,7 @@ func (f *Feature[R, B]) Flush(ctx context.Context) error {
 // If a removal freed capacity, the next pass handles the sessions without capacity.
 func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
 	before := inASIC(sessions)
-	f.takeOut(ctx, sessions)
+	f.withdrawUnwanted(ctx, sessions)
 	if inASIC(sessions) < before {
 		f.MarkRefused()
 	}
@@ -86,7 +86,7 @@ func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 
 // takeOut determines which sessions are wanted. It removes a session that must not stay in the ASIC in its present
 // form.
-func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) {
+func (f *Feature[R, B]) withdrawUnwanted(ctx context.Context, sessions []*Session[R, B]) {
 	var out []*Session[R, B]
 	for _, s := range sessions {
 		delete(f.work.stuck, s.Name)
@@ -117,7 +117,7 @@ func (f *Feature[R, B]) withdraw(ctx context.Context, sessions []*Session[R, B])
 	for _, s := range sessions {
 		if !s.stepwise {
 			bound = append(bound, s)
-		} else if err := f.takeDown(ctx, s); err != nil {
+		} else if err := f.tearDown(ctx, s); err != nil {
 			s.Err = err
 		}
 	}

@@ -57,14 +57,14 @@ func (f *Feature[R, B]) BringUp(
 		return nil
 	}
 	f.Log.Error("TAM session", "feature", f.Name, "session", s.Name, "err", err)
-	if undo := f.takeDown(ctx, s); undo != nil {
+	if undo := f.tearDown(ctx, s); undo != nil {
 		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undo)
 	}
 	return err
 }
 
 // takeDown removes a session from the ASIC, the last step first. If one fails, the next attempt continues there.
-func (f *Feature[R, B]) takeDown(ctx context.Context, s *Session[R, B]) error {
+func (f *Feature[R, B]) tearDown(ctx context.Context, s *Session[R, B]) error {
 	s.Leaving = true
 	if err := s.Steps.Undo(ctx); err != nil {
 		return err

@@ -36,7 +36,7 @@ type unapplied struct {
 
 // changed updates the list. After a failure the whole list is computed again.
 func (u *unapplied) changed(ctx context.Context, _ swss.KeyOpFieldsValues) error {
-	names, all := u.watch.Take()
+	names, all := u.watch.Drain()
 	err := u.update(ctx, names, all)
 	if err != nil {
 		u.watch.Distrust()

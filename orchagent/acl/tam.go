@@ -47,7 +47,7 @@ func (o *Orch) bindAll(
 		}
 		added[i] = !u.users.Has(users[i])
 		u.users = u.users.With(users[i])
-		u.take(variants[i])
+		u.setVariants(variants[i])
 		r.failed.drop(feature)
 		o.agenda.dirtyRules[k] = r
 	}

@@ -112,7 +112,7 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 }
 
 // take replaces the variants of a use. The Inactive field of a new variant gives its initial state.
-func (u *use) take(variants []Variant) {
+func (u *use) setVariants(variants []Variant) {
 	off := make(assoc[string, bool], len(variants))
 	for i, v := range variants {
 		off[i] = assigned[string, bool]{v.Name, v.Inactive}

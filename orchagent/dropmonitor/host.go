@@ -28,7 +28,7 @@ type hostTrap struct {
 }
 
 // take adds a user of the trap as a step of a session, and makes the trap if it does not exist.
-func (o *Orch) take(ctx context.Context, steps *feature.Steps) (sai.OID, error) {
+func (o *Orch) acquireTrap(ctx context.Context, steps *feature.Steps) (sai.OID, error) {
 	x := &o.trap
 	x.users++
 	steps.Add("remove the trap of reports", o.leaveTrap)

@@ -183,7 +183,7 @@ func (o *Orch) makeCollectors(ctx context.Context, steps *feature.Steps, b *bind
 		}
 		attrs := append(slices.Clone(t.collector), sai.Attr{ID: sai.TAMCollectorAttrTransport, Value: transport})
 		if t.host {
-			trap, err := o.take(ctx, steps)
+			trap, err := o.acquireTrap(ctx, steps)
 			if err != nil {
 				return err
 			}
@@ -238,7 +238,7 @@ func (o *Orch) bind(ctx context.Context, s *session, event sai.OID) error {
 	b := s.InASIC
 	attrs := []sai.Attr{{ID: sai.TAMAttrEventObjectsList, Value: sai.OIDs{event}}}
 	if b.plan.domain != 0 {
-		if err := o.domain.take(ctx, o.SAI, b.plan.domain); err != nil {
+		if err := o.domain.acquire(ctx, o.SAI, b.plan.domain); err != nil {
 			return err
 		}
 		id := b.plan.domain
@@ -274,7 +274,7 @@ type shared struct {
 	users int
 }
 
-func (d domain) take(ctx context.Context, api sai.API, id uint32) error {
+func (d domain) acquire(ctx context.Context, api sai.API, id uint32) error {
 	if d[id] == nil {
 		attrs := []sai.Attr{
 			{ID: sai.TAMIntAttrType, Value: sai.TAMIntTypeDirectExport},

@@ -171,7 +171,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	if !want {
 		err = o.transit.drop(ctx, byRow)
 	} else if !o.ledger.Refused(row()) {
-		err = o.transit.take(ctx, byRow, device)
+		err = o.transit.addUser(ctx, byRow, device)
 	}
 	if err != nil && o.ledger.Why[row()] == nil {
 		o.ledger.Fail(row(), "transit of IFA", err)

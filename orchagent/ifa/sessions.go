@@ -100,7 +100,7 @@ func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 	b, p := s.InASIC, &s.InASIC.plan
 	if p.role == schema.IFATransit {
 		s.Steps.Add("be no transit", func(ctx context.Context) error { return o.transit.drop(ctx, s.Name) })
-		return o.transit.take(ctx, s.Name, p.device)
+		return o.transit.addUser(ctx, s.Name, p.device)
 	}
 	s.Steps.Add("close the way to collectors", func(ctx context.Context) error {
 		if b.sender == nil {

@@ -129,7 +129,7 @@ func TestOperStatusNotTold(t *testing.T) {
 }
 
 // A port that could be neither completed nor removed is claimed when its row is tried again.
-func TestPortThatStayedIsTaken(t *testing.T) {
+func TestPortThatStayedIsAdopted(t *testing.T) {
 	b, asic := newVirtualSwitch(t)
 	asic.stuck = true
 	b.Rec.FailAt(3, sai.StatusFailure) // the third call sets the MTU, after the port and its host interface exist

@@ -129,7 +129,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 
 // pass brings the ASIC in line with the rows. It repeats this while an obstacle was removed or a row was refused.
 func (o *Orch) pass(ctx context.Context) error {
-	o.takeRows()
+	o.parseRows()
 	const rounds = 8
 	for range rounds {
 		refused := len(o.ledger.Failed)
@@ -146,7 +146,7 @@ func (o *Orch) pass(ctx context.Context) error {
 }
 
 // takeRows parses the rows that changed.
-func (o *Orch) takeRows() {
+func (o *Orch) parseRows() {
 	for _, k := range o.ledger.Changed {
 		o.rows.remove(k)
 		if fields, ok := o.ledger.Rows[k]; ok {
@@ -176,7 +176,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 		}
 		note(k.Key)
 	}
-	o.takeRows()
+	o.parseRows()
 	for _, k := range changed {
 		note(k.Key)
 		o.replan(k)

@@ -70,7 +70,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 
 // resume does the work of resync for a client that makes no view.
 func resume(ctx context.Context, c *Client) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -131,7 +131,7 @@ func (c *Client) readState(ctx context.Context) (stateNow, error) {
 			now.strays++
 		}
 	}
-	now.learned = asicview.TakeLearned(now.graph)
+	now.learned = asicview.RemoveLearned(now.graph)
 	now.graph.Link()
 	return now, nil
 }

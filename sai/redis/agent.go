@@ -190,7 +190,7 @@ func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) 
 		return list, nil
 	}
 	c := a.client
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()

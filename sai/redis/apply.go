@@ -31,7 +31,7 @@ func (vs *views) applyView(ctx context.Context) (*protocol.Result, error) {
 		}
 	}
 	vs.addWithoutRows(cur)
-	learned := asicview.TakeLearned(cur)
+	learned := asicview.RemoveLearned(cur)
 	cur.Link()
 	next := vs.making.graph
 	next.Link()

@@ -77,7 +77,7 @@ func (c *Client) Compared(may func() bool) drift.Stage {
 }
 
 func (c *Client) listRows(ctx context.Context) ([]string, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -103,7 +103,7 @@ func (c *Client) listRows(ctx context.Context) ([]string, error) {
 }
 
 func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.Finding, err error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -185,7 +185,7 @@ func (c *Client) nobodys(ctx context.Context, names []string) (list []string, er
 
 // healRows makes this client lost, so that the next client makes a new view.
 func (c *Client) healRows(ctx context.Context, drifted []drift.Finding) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()

@@ -24,7 +24,7 @@ type bulkItem struct {
 
 // BulkCreate implements [sai.API]. Objects whose values a bulk request cannot carry are created one by one.
 func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return make([]sai.OID, len(objs)), slices.Repeat([]error{err}, len(objs))
 	}
 	defer c.give()
@@ -127,7 +127,7 @@ func (c *Client) inBulk(
 	ctx context.Context, op string, n int, prepare func(i int) (sai.Key, []sai.Attr, error), single func(i int) error,
 	done func(i int),
 ) []error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return slices.Repeat([]error{err}, n)
 	}
 	defer c.give()

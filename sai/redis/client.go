@@ -83,7 +83,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 // InitView begins a new view of the ASIC's state in syncd, after syncd has executed the requests of former clients.
 // It forgets the objects known so far, and stops their polls.
 func (c *Client) InitView(ctx context.Context) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -107,7 +107,7 @@ func (c *Client) InitView(ctx context.Context) error {
 
 // ApplyView makes syncd bring the ASIC to the view made since InitView.
 func (c *Client) ApplyView(ctx context.Context) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -155,7 +155,7 @@ func statusError(op string, t sai.ObjectType, s sai.Status) error {
 
 // Create implements [sai.API].
 func (c *Client) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return 0, err
 	}
 	defer c.give()
@@ -239,7 +239,7 @@ func (c *Client) change(ctx context.Context, req protocol.Message, t sai.ObjectT
 
 // CreateEntry implements [sai.API].
 func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -254,7 +254,7 @@ func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr)
 
 // Remove implements [sai.API]. The switch cannot be removed: a stock syncd stops when it receives that request.
 func (c *Client) Remove(ctx context.Context, k sai.Key) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -276,7 +276,7 @@ func (c *Client) remove(ctx context.Context, k sai.Key) error {
 
 // Set implements [sai.API].
 func (c *Client) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -302,7 +302,7 @@ func (c *Client) set(ctx context.Context, k sai.Key, a sai.Attr) error {
 
 // Get implements [sai.API].
 func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()

@@ -59,7 +59,7 @@ func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 }
 
 // take waits for a request and returns its operation.
-func (o *oddSyncd) take() (op string) {
+func (o *oddSyncd) receive() (op string) {
 	o.Helper()
 	select {
 	case e := <-o.requests:
@@ -85,7 +85,7 @@ func (o *oddSyncd) give(op string) {
 // answer waits for a request of operation op, and answers it.
 func (o *oddSyncd) answer(op string) {
 	o.Helper()
-	if got := o.take(); got != op {
+	if got := o.receive(); got != op {
 		o.Fatalf("asked for %s, want %s", got, op)
 	}
 	o.give(op)
@@ -118,7 +118,7 @@ func TestLateAnswer(t *testing.T) {
 		_, err := o.client.Create(context.Background(), sai.ObjectTypeACLTable, aTable)
 		made <- err
 	}()
-	op := o.take()
+	op := o.receive()
 	o.says("syncd has not answered for")
 	o.give(op)
 	o.says("")
@@ -133,7 +133,7 @@ func TestMuteSyncdIsAsked(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Nanosecond})
 	o.see(Sign{})
 	for range 3 {
-		op := o.take()
+		op := o.receive()
 		o.says("syncd has not answered for")
 		o.give(op)
 		o.says("")
@@ -145,7 +145,7 @@ func TestMuteSyncdIsAsked(t *testing.T) {
 func TestSilentSyncdIsAsked(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Hour, Idle: time.Nanosecond})
 	o.see(Sign{Silent: "syncd is silent", Says: true})
-	op := o.take()
+	op := o.receive()
 	o.says("syncd is silent")
 	o.give(op)
 	o.says("")

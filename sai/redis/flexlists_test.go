@@ -22,7 +22,7 @@ import (
 // does.
 func (g *rig) pollList(group, field, text string, vid sai.OID) error {
 	ctx := context.Background()
-	if err := g.client.take(ctx); err != nil {
+	if err := g.client.acquire(ctx); err != nil {
 		return err
 	}
 	defer g.client.give()

@@ -57,7 +57,7 @@ func refuse(op string, t sai.ObjectType, s sai.Status, format string, args ...an
 
 // checkNamed refuses attributes that name objects which do not exist.
 func (c *Client) checkNamed(ctx context.Context, op string, t sai.ObjectType, attrs []sai.Attr) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()

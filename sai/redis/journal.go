@@ -94,7 +94,7 @@ func (j *journal) has(answer *redis.SliceCmd) (int64, error) {
 		return 0, fmt.Errorf("ASIC_DB was emptied: %w", swss.ErrReset)
 	case run != j.run:
 		owner, _, _ := strings.Cut(run, ".")
-		return 0, &swss.TakenError{DB: swss.ASICDB, Name: "syncd", Owner: owner}
+		return 0, &swss.ClaimedError{DB: swss.ASICDB, Name: "syncd", Owner: owner}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

@@ -51,7 +51,7 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 	if err := errors.Join(checkGroup(group), g.check()); err != nil {
 		return err
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -63,7 +63,7 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 	if err := checkGroup(group); err != nil {
 		return err
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -74,7 +74,7 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 // no new objects, so the request is delayed until then. field is one of the ..._ID_LIST words. ids
 // are the names of the statistics or, for a field of attributes, of the attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -94,7 +94,7 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 	if err := checkGroup(group); err != nil {
 		return err
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -159,7 +159,7 @@ func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.Fiel
 // pollOnly makes syncd poll the wanted counters and no others. Existing polls continue without a gap. If the last
 // parameter is true, syncd may have lost its polls, so they are requested again.
 func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()

@@ -13,7 +13,7 @@ import (
 
 // Stats implements [sai.API].
 func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -40,7 +40,7 @@ func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint
 
 // ClearStats implements [sai.API].
 func (c *Client) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -78,7 +78,7 @@ func (c *Client) query(
 // FlushFDB implements [sai.API]. Between InitView and ApplyView it does nothing. SONiC's syncd would stop, since its
 // ASIC lacks the objects that the flush names. Learned entries disappear with the old view.
 func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -110,7 +110,7 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 func (c *Client) ask(
 	ctx context.Context, op, answer string, t sai.ObjectType, fields ...swss.Pair,
 ) (map[string]string, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()

@@ -135,7 +135,7 @@ func TestDatabaseIsNotTheChips(t *testing.T) {
 			if n, err := queue.Len(ctx); n != 1 || err != nil {
 				t.Errorf("%d requests are left for the next syncd, %v; want 1", n, err)
 			}
-			var taken *swss.TakenError
+			var taken *swss.ClaimedError
 			if err := s.drain(ctx); errors.As(err, &taken) != (name == "another syncd") {
 				t.Errorf("told as taken by another: %v", err)
 			}

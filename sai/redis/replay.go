@@ -59,7 +59,7 @@ func (vs *views) clean(ctx context.Context) error {
 // Virtual ids stay.
 func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	old, next := run.ids, run.view
-	asicview.TakeLearned(next)
+	asicview.RemoveLearned(next)
 	next.Link()
 	sw := next.ByOID[protocol.SwitchVID]
 	if sw == nil {

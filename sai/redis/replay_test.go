@@ -77,7 +77,7 @@ func (g *rig) breakOut() {
 }
 
 // An object that a port merely names stays when the port is removed, also after a restart that recreated both.
-func TestReplayedPortTakesOnlyItsOwn(t *testing.T) {
+func TestReplayedPortRemovesOnlyItsOwn(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
 	g.must("INIT_VIEW", g.client.InitView(ctx))

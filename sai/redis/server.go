@@ -211,7 +211,7 @@ func (s *Server) hear(ctx context.Context, msg any) error {
 	case m.Channel == s.requests.Channel():
 		return s.drain(ctx)
 	}
-	return s.Counters.TakeRows(ctx)
+	return s.Counters.ApplyRows(ctx)
 }
 
 // look answers all queued requests, even if no message announced them. Before that it repairs keys of the wrong type
@@ -226,7 +226,7 @@ func (s *Server) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Counters.TakeRows(ctx); err != nil {
+	if err := s.Counters.ApplyRows(ctx); err != nil {
 		return err
 	}
 	return s.drain(ctx)

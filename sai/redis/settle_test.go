@@ -113,7 +113,7 @@ func TestLongComparison(t *testing.T) {
 	<-o.client.turn
 	applied := make(chan error, 1)
 	go func() { applied <- o.client.ApplyView(context.Background()) }()
-	op := o.take()
+	op := o.receive()
 	o.says("syncd has been comparing views for")
 	o.give(op)
 	if err := <-applied; err != nil {
@@ -225,7 +225,7 @@ func TestStoppedSyncd(t *testing.T) {
 	t.Run("refuses", func(t *testing.T) {
 		o := startOdd(t, ClientOptions{})
 		began := o.begin()
-		op := o.take()
+		op := o.receive()
 		failure := swss.Entry{Key: "SAI_STATUS_FAILURE", Body: "[]", Op: "S" + protocol.AnswerOp(op)}
 		noError(t, swss.NewQueue(o.redis.DB(swss.ASICDB), protocol.GetResponse).Push(t.Context(), failure))
 		err := <-began

@@ -19,7 +19,7 @@ var ErrStrangers = errors.New("another process makes requests in ASIC_DB")
 // answers to requests of other clients.
 func Strangers(ctx context.Context, r *swss.Redis) (int, error) {
 	answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
-	n, err := answers.Take(ctx)
+	n, err := answers.Clear(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sairedis: %w", err)
 	}

@@ -81,7 +81,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 func (c *channel) Close() error { return c.answers.Close() }
 
 // take acquires the turn. It fails once the channel is lost.
-func (c *channel) take(ctx context.Context) error {
+func (c *channel) acquire(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -273,7 +273,7 @@ func (c *channel) skip(entries []swss.Entry) error {
 // look checks for unexpected answers, and for a syncd that is gone. In both cases the channel is lost. It sends a query
 // to a syncd that does not report its state.
 func (c *channel) look(ctx context.Context) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()
@@ -293,7 +293,7 @@ func (c *channel) look(ctx context.Context) error {
 
 // GiveUp declares the state of the ASIC unknown, with a reason from outside.
 func (c *channel) GiveUp(ctx context.Context, why error) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.give()

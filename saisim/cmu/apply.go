@@ -57,7 +57,7 @@ func (g *Groups) enter(t *task) {
 		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
 		h.mask = m.Key
 		h.users = append(h.users, t)
-		h.slot = g.takeSlot(flymon.Poly(m.Group, m.Unit), m.Key)
+		h.slot = g.acquireSlot(flymon.Poly(m.Group, m.Unit), m.Key)
 	}
 	place := func(u *flymon.Unit, frozen bool) {
 		c := g.cmu(u)
@@ -98,7 +98,7 @@ func (g *Groups) leave(t *task) {
 
 // takeSlot finds the slot that computes a compressed key, or sets one up. There is always a free slot, since no more
 // keys are in use than there are hash units.
-func (g *Groups) takeSlot(poly uint32, mask flymon.Key) uint8 {
+func (g *Groups) acquireSlot(poly uint32, mask flymon.Key) uint8 {
 	free := 0
 	for i := range g.slots {
 		s := &g.slots[i]

@@ -41,7 +41,7 @@ func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	for i := range l.Frozen {
 		u := &l.Frozen[i]
 		if p := g.overlap(u, l.Banks(), old); p != nil {
-			bad("frozen[%d]: %w", i, p.taken(u))
+			bad("frozen[%d]: %w", i, p.conflict(u))
 		}
 	}
 	if err := apart(l); err != nil {
@@ -54,7 +54,7 @@ func (g *Groups) fits(l *flymon.Layout, old *task) error {
 func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
 	u := &l.Units[i]
 	if p := g.overlap(u, l.Banks(), old); p != nil {
-		return p.taken(u)
+		return p.conflict(u)
 	}
 	for _, p := range g.cmu(u).places {
 		if p.task == old || p.frozen || !coinsMeet(u, p.unit) {
@@ -114,7 +114,7 @@ func (g *Groups) overlap(u *flymon.Unit, banks uint32, old *task) *place {
 	return nil
 }
 
-func (p *place) taken(u *flymon.Unit) error {
+func (p *place) conflict(u *flymon.Unit) error {
 	frozen := ""
 	if p.frozen {
 		frozen = ", frozen"

@@ -82,7 +82,7 @@ func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
 	g.packets, g.have, g.tossed = packets, 0, 0
 	all := lanes(1)<<len(packets) - 1
 	for _, t := range c.all {
-		any = g.take(t, all, what) || any
+		any = g.process(t, all, what) || any
 	}
 	if len(c.tuples) == 0 {
 		return any
@@ -91,7 +91,7 @@ func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
 	for _, t := range g.active {
 		in := t.lanes
 		t.lanes = 0
-		any = g.take(t, in, what) || any
+		any = g.process(t, in, what) || any
 	}
 	return any
 }
@@ -122,7 +122,7 @@ func (g *Groups) classify(c *classifier) {
 }
 
 // take processes the packets that match a task's filter. It reports whether the task needs any of them.
-func (g *Groups) take(t *task, in lanes, what pass) bool {
+func (g *Groups) process(t *task, in lanes, what pass) bool {
 	if t.coins {
 		in = g.admitted(t, in)
 	}

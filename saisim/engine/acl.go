@@ -31,7 +31,7 @@ type candidate struct {
 }
 
 // take replaces the candidate if the table's entry takes precedence.
-func (a *candidate) take(e *aclEntry, priority uint32) {
+func (a *candidate) consider(e *aclEntry, priority uint32) {
 	if a.entry == nil || priority > a.priority || priority == a.priority && e.before(a.entry) {
 		*a = candidate{e, priority}
 	}
@@ -67,34 +67,34 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 func (h *hits) addActions(e *aclEntry, priority uint32) {
 	h.does |= e.does
 	if e.does&doesStamp != 0 {
-		h.stamp.take(e, priority)
+		h.stamp.consider(e, priority)
 	}
 	if e.does&doesMark != 0 {
-		h.mark.take(e, priority)
+		h.mark.consider(e, priority)
 	}
 	if e.does&^(doesStamp|doesMark) == 0 {
 		return
 	}
 	if e.does&doesRedirect != 0 {
-		h.redirect.take(e, priority)
+		h.redirect.consider(e, priority)
 	}
 	if e.does&doesMeta != 0 {
-		h.meta.take(e, priority)
+		h.meta.consider(e, priority)
 	}
 	if e.does&doesMirror != 0 {
-		h.mirror.take(e, priority)
+		h.mirror.consider(e, priority)
 	}
 	if e.does&doesTAM != 0 {
 		h.events |= e.tam.set
 	}
 	if e.does&doesTC != 0 {
-		h.tc.take(e, priority)
+		h.tc.consider(e, priority)
 	}
 	if e.does&doesDSCP != 0 {
-		h.dscp.take(e, priority)
+		h.dscp.consider(e, priority)
 	}
 	if e.does&doesIFA != 0 {
-		h.ifa.take(e, priority)
+		h.ifa.consider(e, priority)
 	}
 	if e.does&doesSample != 0 {
 		h.samples.add(e)

@@ -49,7 +49,7 @@ func (c *Engine) Advance(to Cycle) {
 			c.driver.advance(at - 1)
 		}
 		c.now = at
-		c.takeEffect(*c.programs.batches.First())
+		c.applyBatch(*c.programs.batches.First())
 		c.off = c.closed()
 		c.programs.batches.Pop()
 	}
@@ -108,7 +108,7 @@ func (c *driver) enterAll(to Cycle) {
 		c.enter.Pop()
 	}
 	for c.arriving.n > 0 {
-		cp := c.arriving.take(to)
+		cp := c.arriving.removeDue(to)
 		if cp == nil {
 			break
 		}
@@ -277,7 +277,7 @@ func (c *driver) handle(e event) {
 		c.samples.enters(c.port(pk.in), pk)
 		c.ingress.run([]entering{{at: e.at, pk: pk}})
 	case classReceived:
-		for cp := c.arriving.take(e.at); cp != nil; cp = cp.next {
+		for cp := c.arriving.removeDue(e.at); cp != nil; cp = cp.next {
 			c.arriving.n--
 			if c.macs.received(c.byID[cp.lane], cp.pk) {
 				c.enter.Push(timed{c.macs.enters(cp.at), cp.pk})

@@ -164,7 +164,7 @@ func (c *Engine) Control(at Cycle, b Batch) error {
 	if s := (scheduled{at, b, now, faults}); at > c.now || c.programs.batches.Len() > 0 {
 		c.programs.batches.Push(s)
 	} else {
-		c.takeEffect(s)
+		c.applyBatch(s)
 	}
 	return nil
 }

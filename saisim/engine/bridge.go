@@ -127,8 +127,8 @@ func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 func (c *bridge) staticMove(pk *packet) (drop.Reason, bool) {
 	act := c.traps.states[config.TrapStaticMove].act
 	c.traps.trapAs(pk, config.TrapStaticMove, act&^actDrop)
-	if act&actDrop != 0 && pk.took == config.TrapNone {
-		pk.took = config.TrapStaticMove
+	if act&actDrop != 0 && pk.removedBy == config.TrapNone {
+		pk.removedBy = config.TrapStaticMove
 	}
 	return drop.Learning, act&actDrop == 0
 }

@@ -2,7 +2,7 @@ package engine
 
 // due returns the sample that x has just chosen, followed by the samples in the list behind.
 func (c *core) due(x *sampling, behind *sampleDue) *sampleDue {
-	d := c.spares.due.take()
+	d := c.spares.due.get()
 	*d = sampleDue{next: behind, from: x, pool: x.seen - x.left, rate: x.rate, truncate: x.by.Truncate}
 	return d
 }
@@ -17,7 +17,7 @@ func (c *core) chosen(due *sampleDue, h *samplingHits, stage int) *sampleDue {
 		hit := e.sampling
 		hit.own.rebind(hit.by)
 		x := hit.own.chooser(stage, ofEntries)
-		if x.pause(); x.takes() {
+		if x.pause(); x.chooses() {
 			d := c.due(x, nil)
 			if d.entry = e.id; e.counter != nil {
 				d.rule = e.counter.Label

@@ -77,7 +77,7 @@ type spares struct {
 type pool[T any] struct{ spare []*T }
 
 // take returns a value of the pool, or a new one if the pool is empty.
-func (p *pool[T]) take() *T {
+func (p *pool[T]) get() *T {
 	n := len(p.spare)
 	if n == 0 {
 		return new(T)
@@ -158,7 +158,7 @@ func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	pk.copies++
 	cp := &pk.own
 	if pk.copies > 1 {
-		cp = c.spares.copies.take()
+		cp = c.spares.copies.get()
 	}
 	*cp = copyOf{pk: pk, tag: tag, number: pk.copies}
 	return cp

@@ -77,7 +77,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		return 0, false
 	}
 	mirrors &^= c.recorders
-	if x := p.sampled[stageEgress]; x != nil && x.takes() {
+	if x := p.sampled[stageEgress]; x != nil && x.chooses() {
 		due = c.due(x, due)
 	}
 	if mirrors != 0 || due != nil {
@@ -95,7 +95,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.letThrough(p, cp, fixed, runs)
 	}
 	if pk.chosen {
-		cp.met = c.spares.met.take()
+		cp.met = c.spares.met.get()
 		*cp.met = c.egressMet
 	}
 	return length, true

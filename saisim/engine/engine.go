@@ -89,7 +89,7 @@ func (c *Engine) wire() {
 }
 
 // takeEffect applies a batch.
-func (c *Engine) takeEffect(s scheduled) {
+func (c *Engine) applyBatch(s scheduled) {
 	c.programs.program = s.program
 	if s.batch.Program != nil || s.batch.Unload {
 		c.programs.programGraph = nil

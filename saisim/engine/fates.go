@@ -37,8 +37,8 @@ func (c *fates) dropCopy(p *port, cp *copyOf, why drop.Reason) {
 
 // dropSent ends a copy after the egress pipe.
 func (c *fates) dropSent(p *port, cp *copyOf, why drop.Reason) {
-	if c.takers != nil {
-		c.takers.behind = true
+	if c.listeners != nil {
+		c.listeners.behind = true
 	}
 	trail := Trail{}
 	if cp.watched {
@@ -54,7 +54,7 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	if c.observer != nil {
 		c.watch.sawDrop(p, cp, why, trail)
 	}
-	if c.takers != nil {
+	if c.listeners != nil {
 		c.report(p, cp, why, false)
 	}
 	if cp.mirror != nil {
@@ -72,7 +72,7 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 
 // report reports a drop to all listeners. p is the port that counts it, nil if none does. There must be a listener.
 func (c *fates) report(p *port, cp *copyOf, why drop.Reason, punted bool) {
-	t, pk := c.takers, cp.pk
+	t, pk := c.listeners, cp.pk
 	d := &t.now
 	*d = Drop{
 		At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(cp.number), In: pk.in, Port: CPUPort, Why: why, Punted: punted,
@@ -108,7 +108,7 @@ func (c *fates) report(p *port, cp *copyOf, why drop.Reason, punted bool) {
 
 // notePath notes the path of a copy that ends with the drop d.
 func (c *fates) notePath(cp *copyOf, d *Drop) {
-	t := c.takers
+	t := c.listeners
 	t.path.note(cp.pk, &c.doors, c.names)
 	var egress *egressMet
 	if t.inside {
@@ -153,10 +153,10 @@ func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 }
 
 // ended notes where a copy ends. The packet must have a graph.
-func (c *fates) ended(cp *copyOf, t taken) {
+func (c *fates) ended(cp *copyOf, t recordEnd) {
 	c.recording.countPath(cp.pk, &t.passed)
 	if cp.pk.record != nil {
-		c.recording.take(cp, t)
+		c.recording.scheduleCopies(cp, t)
 	}
 }
 
@@ -170,8 +170,8 @@ func (c *fates) dropBefore(p *port, cp *copyOf, why drop.Reason) {
 
 // dropInside drops a copy in the egress pipe.
 func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool, why drop.Reason) {
-	if c.takers != nil {
-		c.takers.inside = true
+	if c.listeners != nil {
+		c.listeners.inside = true
 	}
 	if cp.pk.graph == nil || cp.mirror != nil {
 		c.dropCopy(p, cp, why)

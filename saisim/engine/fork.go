@@ -22,7 +22,7 @@ func NewFork(c *Engine) (*Fork, error) {
 		Zero: []reflect.Type{
 			reflect.TypeFor[spares](), reflect.TypeFor[Ledger](),
 			reflect.TypeFor[map[netip.Prefix]*dest](), // needed only for changes of routes
-			reflect.TypeFor[*dropTakers](), reflect.TypeFor[*watching](), reflect.TypeFor[*tableNames](),
+			reflect.TypeFor[*dropListeners](), reflect.TypeFor[*watching](), reflect.TypeFor[*tableNames](),
 		},
 		Shared: []reflect.Type{reflect.TypeFor[pipe.Program](), reflect.TypeFor[record.Graph](), reflect.TypeFor[Clock]()},
 	})
@@ -30,8 +30,8 @@ func NewFork(c *Engine) (*Fork, error) {
 		return nil, err
 	}
 	n.spares, n.noting, n.choosing = newSpares(), n.recording.identifies(), false
-	if c.takers != nil && c.takers.reports { // reports of drops are frames, so other frames wait for them
-		n.taking().reports = true
+	if c.listeners != nil && c.listeners.reports { // reports of drops are frames, so other frames wait for them
+		n.ensureListeners().reports = true
 	}
 	n.cpu.refresh = n.refresh
 	if n.stale { // neighbours of one address may have to be sorted

@@ -141,7 +141,7 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 		return
 	}
 	length := cp.leavingLen()
-	w := c.spares.ifa.take()
+	w := c.spares.ifa.get()
 	*w = ifaWork{out: p.number, speed: ifa.SpeedOf(p.mbps), queue: cp.queue, depth: cp.depth}
 	switch {
 	case m.action == nil:
@@ -232,7 +232,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 	if w.result != ifa.Stripped {
 		return
 	}
-	n := c.spares.ifa.take()
+	n := c.spares.ifa.get()
 	*n = *w
 	n.longer = 0
 	n.result = n.add(cp.pk)
@@ -246,7 +246,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 
 // reportIFA returns the IFA work for one collector's copy, and counts it as reported.
 func (c *core) reportIFA(w *ifaWork) *ifaWork {
-	n := c.spares.ifa.take()
+	n := c.spares.ifa.get()
 	*n = *w
 	if n.counts != nil {
 		n.counts[ifa.Reported]++

@@ -7,11 +7,11 @@ import (
 
 // keeping holds the ends of packets that are kept, and the listeners of drops.
 type keeping struct {
-	takers   *dropTakers // nil if there are no listeners of drops
-	noting   bool        // packets note their lookups in tables
-	choosing bool        // some arriving packets may be watched
-	watching *watching   // nil until the first watch
-	kept     int         // number of drops to keep
+	listeners *dropListeners // nil if there are no listeners of drops
+	noting    bool           // packets note their lookups in tables
+	choosing  bool           // some arriving packets may be watched
+	watching  *watching      // nil until the first watch
+	kept      int            // number of drops to keep
 	// egressMet holds the lookups of the copy that is in the egress pipe.
 	egressMet egressMet
 	names     *tableNames
@@ -21,27 +21,27 @@ type keeping struct {
 // unregisters it.
 func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
 	own := &f // a pointer, because functions cannot be compared
-	t := c.taking()
+	t := c.ensureListeners()
 	t.reported = append(t.reported, own)
 	return func() {
-		t := c.taking()
+		t := c.ensureListeners()
 		t.reported = slices.DeleteFunc(t.reported, func(x *func(*Drop)) bool { return x == own })
-		c.taken()
+		c.releaseListeners()
 	}
 }
 
 // taking returns the drop listeners. The caller must call taken after a change.
-func (c *keeping) taking() *dropTakers {
-	if c.takers == nil {
-		c.takers = &dropTakers{}
+func (c *keeping) ensureListeners() *dropListeners {
+	if c.listeners == nil {
+		c.listeners = &dropListeners{}
 	}
-	return c.takers
+	return c.listeners
 }
 
 // taken releases the drop listeners once there are none.
-func (c *keeping) taken() {
-	if t := c.takers; len(t.reported) == 0 && t.ring == nil && !t.reports {
-		c.takers = nil
+func (c *keeping) releaseListeners() {
+	if t := c.listeners; len(t.reported) == 0 && t.ring == nil && !t.reports {
+		c.listeners = nil
 	}
 }
 
@@ -113,32 +113,32 @@ func (c *core) choose(pk *packet) {
 // once, before anything arrives.
 func (c *keeping) Keep(n int) {
 	c.kept, c.noting = n, true
-	c.takers = &dropTakers{ring: newRing(n)}
+	c.listeners = &dropListeners{ring: newRing(n)}
 }
 
 // Drops copies some of the kept drops after the first n, the oldest first, but none after the first to. It returns the
 // position of the next ones, which is to if none follow.
 func (c *keeping) Drops(n, to uint64, into *KeptRows) (next uint64) {
 	into.names = c.names.names
-	if c.takers == nil {
-		return (*ring)(nil).take(n, to, into)
+	if c.listeners == nil {
+		return (*ring)(nil).copyRows(n, to, into)
 	}
-	return c.takers.ring.take(n, to, into)
+	return c.listeners.ring.copyRows(n, to, into)
 }
 
 // Ends does the same as Drops for other ends, of packets that were watched.
 func (c *keeping) Ends(n, to uint64, into *KeptRows) (next uint64) {
 	into.names = c.names.names
 	if c.watching == nil {
-		return (*ring)(nil).take(n, to, into)
+		return (*ring)(nil).copyRows(n, to, into)
 	}
-	return c.watching.ends.take(n, to, into)
+	return c.watching.ends.copyRows(n, to, into)
 }
 
 // KeptStates returns the states of the kept drops and of the other kept ends.
 func (c *keeping) KeptStates() (drops, ends RingState) {
-	if c.takers != nil {
-		drops = c.takers.ring.state()
+	if c.listeners != nil {
+		drops = c.listeners.ring.state()
 	}
 	if c.watching != nil {
 		ends = c.watching.ends.state()

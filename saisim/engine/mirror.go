@@ -88,9 +88,9 @@ func (c *mirrors) mirrorLeaving() {
 	if c.leaving.Len() > 0 {
 		c.agenda.push(c.now, event{c.leaving.First().at, eventKey(classMirror, 0)})
 	}
-	if m.taken != nil {
-		c.recordCopies(m.copy.pk, m.taken)
-		c.recording.spareTaken.give(m.taken)
+	if m.record != nil {
+		c.recordCopies(m.copy.pk, m.record)
+		c.recording.spareRecorded.give(m.record)
 	} else {
 		c.mirror(m.set, &m.copy)
 		c.reporter.stripped(&m.copy)
@@ -116,7 +116,7 @@ func (c *mirrors) recordCopies(pk *packet, t *recorded) {
 
 func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *recorded) {
 	s.counts.Made++
-	x := c.recording.spareRecords.take()
+	x := c.recording.spareRecords.get()
 	x.mirrorEncap, x.counts = *m.encap, s.counts
 	x.record = x
 	if x.udp {

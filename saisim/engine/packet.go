@@ -206,8 +206,8 @@ type aclLook struct {
 
 // trapping holds the traps of a packet, the first of each kind.
 type trapping struct {
-	trap config.Trap // trap that requests a copy
-	took config.Trap // trap that removes the packet from forwarding
+	trap      config.Trap // trap that requests a copy
+	removedBy config.Trap // trap that removes the packet from forwarding
 }
 
 // asked holds the requests of entries for the copies of a packet.
@@ -437,7 +437,7 @@ type choice struct {
 }
 
 // A taken describes, for a record, where its packet or copy ended.
-type taken struct {
+type recordEnd struct {
 	passed
 	out   uint16 // number of the port
 	lane  PortID // its lane; CPUPort for the CPU or no port
@@ -453,14 +453,14 @@ type acted [64 * pipe.TapWords]uint8
 
 // A recorded is a taken with the identities of the lookups of the packet, or copy, if a session requires them.
 type recorded struct {
-	taken
+	recordEnd
 	acted      acted // empty if no plan requires actions
 	identities record.Identities
 }
 
 // nowhere returns the end of a packet that the ingress pipe drops.
-func (pk *packet) nowhere(why drop.Reason) taken {
-	return taken{
+func (pk *packet) nowhere(why drop.Reason) recordEnd {
+	return recordEnd{
 		passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: record.NoQueue, trap: pk.trapOf(why), why: why,
 	}
 }
@@ -470,7 +470,7 @@ func (pk *packet) nowhere(why drop.Reason) taken {
 func (pk *packet) trapOf(why drop.Reason) config.Trap {
 	switch {
 	case why.OfTrap():
-		return pk.took
+		return pk.removedBy
 	case why == drop.Policer:
 		return pk.trap
 	}
@@ -478,13 +478,13 @@ func (pk *packet) trapOf(why drop.Reason) config.Trap {
 }
 
 // atCPU returns the end of a copy for the CPU.
-func (pk *packet) atCPU(queue uint8, why drop.Reason) taken {
-	return taken{passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: queue, trap: pk.trap, why: why}
+func (pk *packet) atCPU(queue uint8, why drop.Reason) recordEnd {
+	return recordEnd{passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: queue, trap: pk.trap, why: why}
 }
 
 // endsAt returns the end of a copy at a port.
-func (cp *copyOf) endsAt(p *port, was passed, why drop.Reason) taken {
-	t := taken{passed: was, out: p.number, lane: p.id, queue: record.NoQueue, why: why}
+func (cp *copyOf) endsAt(p *port, was passed, why drop.Reason) recordEnd {
+	t := recordEnd{passed: was, out: p.number, lane: p.id, queue: record.NoQueue, why: why}
 	if cp.asked {
 		t.queue = cp.queue
 	}
@@ -508,12 +508,12 @@ func (pk *packet) sofar() passed {
 
 // A mirroring is a copy in the egress pipe that is copied at its end: for mirror sessions and samplers, or for records.
 type mirroring struct {
-	at    Cycle
-	set   uint64
-	copy  copyOf
-	due   *sampleDue
-	why   drop.Reason // reason if the pipe drops a copy that samplers have chosen; otherwise zero
-	taken *recorded   // set for record copies; nil for mirror copies and samples
+	at     Cycle
+	set    uint64
+	copy   copyOf
+	due    *sampleDue
+	why    drop.Reason // reason if the pipe drops a copy that samplers have chosen; otherwise zero
+	record *recorded   // set for record copies; nil for mirror copies and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.

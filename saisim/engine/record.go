@@ -19,10 +19,10 @@ type recording struct {
 	sessions [profile.MaxMirrors]*recordSession
 	paths    pathTable
 
-	spareChoices []*choice
-	spareTaken   pool[recorded]
-	nowhere      recorded // end of a packet that ends in the ingress pipe
-	spareRecords pool[recordCopy]
+	spareChoices  []*choice
+	spareRecorded pool[recorded]
+	nowhere       recorded // end of a packet that ends in the ingress pipe
+	spareRecords  pool[recordCopy]
 }
 
 func (c *recording) reset() {
@@ -95,15 +95,15 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 
 // take schedules record copies of a copy. They are made when the copy leaves the egress pipe, or would have left it if
 // it was dropped earlier.
-func (c *recording) take(cp *copyOf, t taken) {
-	x := c.spareTaken.take()
+func (c *recording) scheduleCopies(cp *copyOf, t recordEnd) {
+	x := c.spareRecorded.get()
 	c.fill(x, cp, t)
-	c.leave(mirroring{copy: copyOf{pk: cp.pk}, taken: x})
+	c.leave(mirroring{copy: copyOf{pk: cp.pk}, record: x})
 }
 
 // fill stores the end of a copy that is recorded.
-func (c *recording) fill(x *recorded, cp *copyOf, t taken) {
-	x.taken = t
+func (c *recording) fill(x *recorded, cp *copyOf, t recordEnd) {
+	x.recordEnd = t
 	if cp.pk.record.acts && cp.pk.run != nil {
 		x.acted = cp.pk.run.acted
 		if t.inside {

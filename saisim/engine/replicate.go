@@ -135,7 +135,7 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 		c.fates.dropPoliced(c.port(cp.pk.in), cp, alone)
 		return
 	}
-	if alone && c.takers != nil {
+	if alone && c.listeners != nil {
 		c.fates.report(nil, cp, why, true)
 	}
 	if cp.pk.chosen {

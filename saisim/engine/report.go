@@ -15,8 +15,8 @@ func (c *reporter) reset() {
 	c.toReport = toReport{during: whenControlled, age: c.age, wait: wheelSpan/2 + c.ingressCycles, lists: c.lists}
 	c.reporting = reporting{streams: map[streamKey]*stream{}}
 	c.frame = make([]byte, 0, maxReport)
-	c.taking().reports = false
-	c.taken()
+	c.ensureListeners().reports = false
+	c.releaseListeners()
 }
 
 // due returns the cycle of the next drop to report. If flows is true, it includes the end of a flow's interval.

@@ -110,8 +110,8 @@ func (c *reporter) derive() {
 		p.events = c.setOf(p.tams)
 		p.watchFill(on, len(c.byID)+1)
 	}
-	c.taking().reports = on
-	c.taken()
+	c.ensureListeners().reports = on
+	c.releaseListeners()
 }
 
 func (c *core) setOf(tams []config.ID) (set eventSet) {

@@ -84,7 +84,7 @@ type KeptRows struct {
 
 // take copies the rows from position n to position to-1, the oldest first. Positions count all rows ever kept. It
 // returns the position of the next row, or to if no row follows.
-func (r *ring) take(n, to uint64, into *KeptRows) (next uint64) {
+func (r *ring) copyRows(n, to uint64, into *KeptRows) (next uint64) {
 	if into.n = 0; r == nil {
 		return to
 	}
@@ -128,7 +128,7 @@ func (r *ring) state() RingState {
 
 // dropTakers holds the listeners of drops. Each field is empty if there is none of its kind. Listeners must not keep
 // pointers that they receive, must not allocate, and must not change the chip.
-type dropTakers struct {
+type dropListeners struct {
 	reported []*func(*Drop)
 	ring     *ring
 	// reports is true if drops are noted for reporting.

@@ -46,7 +46,7 @@ func (c *samples) enters(p *port, pk *packet) bool {
 		return false
 	}
 	x := p.sampled[stageIngress]
-	if x == nil || !x.takes() {
+	if x == nil || !x.chooses() {
 		return false
 	}
 	pk.due = c.due(x, nil)
@@ -130,8 +130,8 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if p != nil {
 		p.totals.PolicedCopies++
 	}
-	if c.takers != nil {
-		c.takers.sample = true
+	if c.listeners != nil {
+		c.listeners.sample = true
 	}
 	own, noted := pk.met.policer, pk.noted // the values of the frame's own copy for the CPU
 	if c.noting {

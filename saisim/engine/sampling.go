@@ -101,7 +101,7 @@ func (x *sampling) pause() {
 }
 
 // takes reports whether the next frame is chosen. Most frames are skipped immediately.
-func (x *sampling) takes() bool {
+func (x *sampling) chooses() bool {
 	if x.left > 0 {
 		x.left--
 		return false

@@ -24,7 +24,7 @@ func (c *wires) run(to Cycle) {
 
 func (c *wires) runTo(to Cycle) {
 	for c.leaving.n > 0 {
-		cp := c.leaving.take(to)
+		cp := c.leaving.removeDue(to)
 		if cp == nil {
 			return
 		}

@@ -128,8 +128,8 @@ func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t
 	}
-	if act&actDrop != 0 && pk.took == config.TrapNone {
-		pk.took = t
+	if act&actDrop != 0 && pk.removedBy == config.TrapNone {
+		pk.removedBy = t
 	}
 }
 

@@ -347,7 +347,7 @@ func (s *tupleSpace) insert(e *aclEntry) {
 	}
 	i := s.index(t.behind)
 	if t.insert(e) {
-		s.sieves[i].take(t, e)
+		s.sieves[i].add(t, e)
 	}
 	if e.priority > t.top {
 		t.top = e.priority
@@ -445,7 +445,7 @@ func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
 }
 
 // take adds the value of an entry to the sieve's filter. The entry must be in its tuple.
-func (s *sieve) take(t *tuple, e *aclEntry) {
+func (s *sieve) add(t *tuple, e *aclEntry) {
 	if s.full() {
 		s.renew()
 		return

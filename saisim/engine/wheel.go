@@ -117,7 +117,7 @@ func (w *wheel) due() *copyOf {
 
 // take removes copies that are due at or before a cycle, including the first, and returns them. They are linked by
 // next, in the order of cycles and ports. nil means that none are due; w.at is then after the cycle.
-func (w *wheel) take(to Cycle) *copyOf {
+func (w *wheel) removeDue(to Cycle) *copyOf {
 	i := w.at % wheelSpan
 	u := w.used[i/64] >> (i % 64)
 	if n := to - w.at; n < 63 { // exclude copies after cycle to
@@ -152,7 +152,7 @@ func (w *wheel) seek(to Cycle) *copyOf {
 		return nil
 	}
 	w.turn(first.at)
-	return w.take(to)
+	return w.removeDue(to)
 }
 
 // remove removes the copies at a lane, and passes them to f in their order. It scans all copies, so it is for control
@@ -160,7 +160,7 @@ func (w *wheel) seek(to Cycle) *copyOf {
 func (w *wheel) remove(lane PortID, f func(*copyOf)) {
 	all := make([]*copyOf, 0, w.n)
 	to := w.at
-	for cp := w.take(never - 1); cp != nil; cp = w.take(never - 1) {
+	for cp := w.removeDue(never - 1); cp != nil; cp = w.removeDue(never - 1) {
 		for ; cp != nil; cp = cp.next {
 			all = append(all, cp)
 			w.n--

@@ -29,7 +29,7 @@ func TestWheel(t *testing.T) {
 				want = slices.Insert(want, i, cp)
 			case 0, 1, 2:
 				to := now + Cycle(rnd.Uint64N([]uint64{2, 50, 3000, 30_000}[rnd.IntN(4)]))
-				for cp := w.take(to); cp != nil; cp = w.take(to) {
+				for cp := w.removeDue(to); cp != nil; cp = w.removeDue(to) {
 					for ; cp != nil; cp = cp.next {
 						w.n--
 						if len(want) == 0 || want[0] != cp {

@@ -37,7 +37,7 @@ type Chip struct {
 	policers map[config.ID]*policer
 	syns     map[config.ID]SYNCounts // by object id of MSS clamps
 	// The egress pipe accepts one frame per cycle.
-	egressTaken bool                     // true if it has accepted one in this cycle
+	egressBusy  bool                     // true if it has accepted one in this cycle
 	served      saisim.PortID            // the port served last
 	sequence    map[config.ID]uint32     // next sequence number of each mirror session
 	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets

@@ -55,7 +55,7 @@ func (c *Chip) Control(at saisim.Cycle, b pipe.Batch) (*pipe.Result, error) {
 		Registers: make([][]uint64, len(b.Reads)), Counters: make([]pipe.Counter, len(b.Counters)),
 	}}
 	if at == c.now && len(c.batches) == 0 {
-		c.takeEffect(x)
+		c.applyBatch(x)
 	} else {
 		c.batches = append(c.batches, x)
 	}
@@ -75,14 +75,14 @@ func (v *version) next(p *pipe.Program, prof profile.Profile) *version {
 // control executes the batches of this cycle.
 func (c *Chip) control() {
 	for len(c.batches) > 0 && c.batches[0].at == c.now {
-		c.takeEffect(c.batches[0])
+		c.applyBatch(c.batches[0])
 		c.batches = c.batches[1:]
 	}
 }
 
 // takeEffect lets a batch into both pipes. In the ingress pipe it travels as a bubble, and operations on a register or
 // counter are done in its stage. The egress pipe is computed immediately (see schedule).
-func (c *Chip) takeEffect(x batch) {
+func (c *Chip) applyBatch(x batch) {
 	if c.graphOf(c.version) != c.graphOf(x.after) {
 		c.restart(c.epoch != 0)
 	}

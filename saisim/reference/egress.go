@@ -54,7 +54,7 @@ func (o *outgoing) class() uint8 {
 
 // takes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
 // session, it is the length as the copy leaves.
-func (o *outgoing) takes() int {
+func (o *outgoing) bufferBytes() int {
 	if o.mirror != nil {
 		return o.lengthOut()
 	}

@@ -39,7 +39,7 @@ func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 		does, _, _ := pk.conf.trapOf(config.TrapStaticMove)
 		pk.trapAs(config.TrapStaticMove, effects{copy: does.copy, cancel: does.cancel})
 		if does.drop {
-			pk.takenBy(config.TrapStaticMove)
+			pk.noteTrap(config.TrapStaticMove)
 		}
 		return drop.Learning, !does.drop
 	case known:

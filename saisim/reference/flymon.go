@@ -113,7 +113,7 @@ func (c *Chip) measure(o *outgoing) {
 			continue
 		}
 		if s.Units[0].Group < int(c.prof.FlyMon.Groups) {
-			c.take(s, &m)
+			c.countPacket(s, &m)
 		} else {
 			again = true
 		}
@@ -177,7 +177,7 @@ func runs(u flymon.Unit, coin uint16) bool {
 }
 
 // take counts a packet in a task.
-func (c *Chip) take(s *sketch, m *measured) {
+func (c *Chip) countPacket(s *sketch, m *measured) {
 	b := s.bank(m.time)
 	s.status.Banks[b].Packets++
 	s.status.Banks[b].Bytes += m.size
@@ -381,7 +381,7 @@ func (c *Chip) arriveAgain() {
 		c.circling = c.circling[1:]
 		c.again(&m, func(s *sketch) {
 			c.Sketching("counted behind the recirculation port")
-			c.take(s, &m)
+			c.countPacket(s, &m)
 		})
 	}
 }

@@ -11,7 +11,7 @@ type verdict struct {
 	why        drop.Reason // drop reason of a packet without a destination
 	admitted   bool
 	trap       config.Trap // the first trap that requests a copy
-	taker      config.Trap // the first trap that takes the packet from forwarding
+	removedBy  config.Trap // the first trap that takes the packet from forwarding
 	router     config.ID   // router interface where it arrived; None if it is only bridged
 	routed     *routed     // how it is rewritten; nil if it is not routed
 	dscp       *uint8      // its new DSCP; nil means unchanged

@@ -12,7 +12,7 @@ import (
 // These constants index the counters of packets of a flow that get an outer header, or from which it is removed.
 const (
 	outerPut = iota
-	outerTaken
+	outerRemoved
 	outerTooLong
 	outerDamaged
 	outerWords
@@ -124,7 +124,7 @@ func (c *Chip) unwrap(pk *packet, r config.AltMarkOuter, counts *[outerWords]uin
 		return false
 	}
 	pk.reframe(frame)
-	counts[outerTaken]++
+	counts[outerRemoved]++
 	pk.findOuter(saisim.TableDecap, r, true)
 	return true
 }

@@ -62,23 +62,23 @@ func (p *policer) refill(now saisim.Cycle, hz uint64) {
 func (p *policer) colourOf(tokens *big.Rat) config.Colour {
 	enough := p.committed.Cmp(tokens) >= 0
 	otherEnough := p.other.Cmp(tokens) >= 0
-	takeCommitted := func() { p.committed = new(big.Rat).Sub(p.committed, tokens) }
-	takeOther := func() { p.other = new(big.Rat).Sub(p.other, tokens) }
+	spendCommitted := func() { p.committed = new(big.Rat).Sub(p.committed, tokens) }
+	spendOther := func() { p.other = new(big.Rat).Sub(p.other, tokens) }
 	switch {
 	case p.Mode == config.TwoRate && !otherEnough:
 		return config.Red
 	case p.Mode == config.TwoRate:
-		takeOther()
+		spendOther()
 		if !enough {
 			return config.Yellow
 		}
-		takeCommitted()
+		spendCommitted()
 		return config.Green
 	case enough:
-		takeCommitted()
+		spendCommitted()
 		return config.Green
 	case p.Mode == config.SingleRate && otherEnough:
-		takeOther()
+		spendOther()
 		return config.Yellow
 	}
 	return config.Red

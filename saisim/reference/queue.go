@@ -22,7 +22,7 @@ type queue struct {
 
 func (q *queue) bytes() (n int) {
 	for _, o := range q.items {
-		n += o.takes()
+		n += o.bufferBytes()
 	}
 	return n
 }
@@ -36,7 +36,7 @@ func (q *queue) cells(prof profile.Profile) (n int) {
 
 func cellsOf(prof profile.Profile, o *outgoing) int {
 	size := int(prof.Buffer.CellBytes)
-	return max(1, (o.takes()+size-1)/size)
+	return max(1, (o.bufferBytes()+size-1)/size)
 }
 
 // A scheduler serves the queues of a port.
@@ -91,7 +91,7 @@ func (s *scheduler) choose() *queue {
 		if q.Discipline.Strict || len(q.items) == 0 {
 			continue
 		}
-		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].takes()+fcs, smallest)
+		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].bufferBytes()+fcs, smallest)
 		if q.Discipline.Packets {
 			quantum, cost = int(q.Discipline.Weight), 1
 		}
@@ -111,14 +111,14 @@ func (s *scheduler) choose() *queue {
 }
 
 // take dequeues the first copy of the queue.
-func (q *queue) take() *outgoing {
+func (q *queue) dequeue() *outgoing {
 	o := q.items[0]
 	q.items = q.items[1:]
 	if len(q.items) == 0 {
 		q.credit = 0
 	}
 	q.Dequeued++
-	q.DequeuedBytes += uint64(o.takes())
+	q.DequeuedBytes += uint64(o.bufferBytes())
 	return o
 }
 

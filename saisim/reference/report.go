@@ -277,7 +277,7 @@ func (c *Chip) fillersOf(conf *settings, id saisim.PortID, queue uint8) []filler
 		if i == 0 {
 			i = dropreport.AnyInterface
 		}
-		sum[i] += o.takes()
+		sum[i] += o.bufferBytes()
 	}
 	var all []filler
 	for i, n := range sum {

@@ -86,7 +86,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	})
 	o.own = o.aside(n)
 	if !ok {
-		q.DroppedBytes += uint64(o.takes())
+		q.DroppedBytes += uint64(o.bufferBytes())
 		c.dropCopy(p, o, why)
 		return
 	}
@@ -94,9 +94,9 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	o.queued = c.now
 	q.items = append(q.items, o)
 	q.Enqueued++
-	q.EnqueuedBytes += uint64(o.takes())
+	q.EnqueuedBytes += uint64(o.bufferBytes())
 	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
-	if !c.egressTaken && c.schedulerFree(p) <= c.now {
+	if !c.egressBusy && c.schedulerFree(p) <= c.now {
 		c.dequeue(p)
 	}
 }
@@ -115,7 +115,7 @@ func (c *Chip) schedulerFree(p *port) saisim.Cycle {
 // turns by their numbers. If there is no such port, the first copy queued in this cycle at a free port may use the
 // pipe.
 func (c *Chip) schedule() {
-	c.egressTaken = false
+	c.egressBusy = false
 	could := func(p *port) bool { return !p.empty() && c.schedulerFree(p) <= c.now }
 	for _, behind := range []bool{true, false} {
 		for _, p := range c.ports {
@@ -132,8 +132,8 @@ func (c *Chip) schedule() {
 // dropped, so the scheduler needs the pipe's decision at once. Frames pass the pipe in the order in which they leave
 // the queues. So the decision equals the one that the stages would make cycle by cycle.
 func (c *Chip) dequeue(p *port) {
-	c.egressTaken = true
-	o := p.choose().take()
+	c.egressBusy = true
+	o := p.choose().dequeue()
 	t, length, ok := c.egressPipe(p, o)
 	if !ok {
 		return

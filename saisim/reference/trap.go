@@ -44,14 +44,14 @@ func (pk *packet) trapAs(t config.Trap, does effects) {
 		pk.trap = t
 	}
 	if does.drop {
-		pk.takenBy(t)
+		pk.noteTrap(t)
 	}
 }
 
 // takenBy records the first trap that stops the packet.
-func (pk *packet) takenBy(t config.Trap) {
-	if pk.taker == config.TrapNone {
-		pk.taker = t
+func (pk *packet) noteTrap(t config.Trap) {
+	if pk.removedBy == config.TrapNone {
+		pk.removedBy = t
 	}
 }
 
@@ -61,7 +61,7 @@ func (pk *packet) trapBehind(why drop.Reason) config.Trap {
 	case drop.Policer: // the copy for the CPU
 		return pk.trap
 	case drop.Trap, drop.Learning, drop.TTL, drop.NoNeighbor, drop.L3MTU:
-		return pk.taker
+		return pk.removedBy
 	}
 	return config.TrapNone
 }

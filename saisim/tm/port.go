@@ -284,7 +284,7 @@ func (p *Port[T]) Dequeue() (what T, queue int) {
 	} else {
 		queue = p.roundRobin()
 	}
-	return p.take(queue).what, queue
+	return p.dequeue(queue).what, queue
 }
 
 // roundRobin returns the queue to be served next, and charges its first packet.
@@ -342,7 +342,7 @@ func (q *Queue[T]) cost() uint64 {
 }
 
 // take removes the first packet of a queue.
-func (p *Port[T]) take(i int) item[T] {
+func (p *Port[T]) dequeue(i int) item[T] {
 	q := &p.queues[i]
 	it := *q.items.First()
 	q.items.Pop()
@@ -369,7 +369,7 @@ func (p *Port[T]) Purge(f func(T)) {
 	for i := range p.queues {
 		q := &p.queues[i]
 		for q.items.n > 0 {
-			it := p.take(i)
+			it := p.dequeue(i)
 			q.Dequeued--
 			q.DequeuedBytes -= uint64(it.bytes)
 			q.Purged++

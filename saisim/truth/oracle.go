@@ -196,7 +196,7 @@ func (n *Node) enter(m *saisim.Moment) {
 	var f *frame
 	var came *hop
 	if _, linked := n.peers[m.In]; linked {
-		t, ok := n.o.take(m.ID, at)
+		t, ok := n.o.endTrip(m.ID, at)
 		if !ok {
 			return // the frame is in no group
 		}
@@ -240,7 +240,7 @@ func (o *Oracle) admit(n *Node, port saisim.PortID, data []byte, length int, at 
 }
 
 // take ends the trip of a frame to an end.
-func (o *Oracle) take(id uint64, at End) (trip, bool) {
+func (o *Oracle) endTrip(id uint64, at End) (trip, bool) {
 	list := o.trips[id]
 	i := slices.IndexFunc(list, func(t trip) bool { return t.to == at })
 	if i < 0 {
@@ -269,7 +269,7 @@ func (n *Node) Send(id uint64, at Time, data []byte, length int) {
 func (n *Node) Arrive(id uint64, at Time, length int) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
-	if t, ok := n.o.take(id, End{n, 0}); ok {
+	if t, ok := n.o.endTrip(id, End{n, 0}); ok {
 		t.f.delivered(at, id, length, t.came)
 	}
 }
@@ -278,7 +278,7 @@ func (n *Node) Arrive(id uint64, at Time, length int) {
 func (o *Oracle) LinkLost(id uint64, to End, why string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if t, ok := o.take(id, to); ok {
+	if t, ok := o.endTrip(id, to); ok {
 		t.f.lost(Loss{to.Node.name, to.Node.ports(to.Port), why})
 	}
 }

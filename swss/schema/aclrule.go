@@ -79,10 +79,10 @@ func ParseACLRule(t ACLTableType, key string, fields map[string]string) (ACLRule
 		r.bad("", key, "table|rule, each "+nameWords)
 	}
 	rule := ACLRule{Key: k}
-	r.takePriority(t, &rule)
-	r.takeAliases(t)
-	r.takeMatches(t, &rule)
-	r.takeActions(t, &rule)
+	r.parsePriority(t, &rule)
+	r.replaceAliases(t)
+	r.parseMatches(t, &rule)
+	r.parseActions(t, &rule)
 	r.unknownMatch(t)
 	rule.protocols(t)
 	if err := r.err(); err != nil {
@@ -92,13 +92,13 @@ func ParseACLRule(t ACLTableType, key string, fields map[string]string) (ACLRule
 	return rule, r.err()
 }
 
-func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
+func (r *reader) parsePriority(t ACLTableType, rule *ACLRule) {
 	lo, hi, def := uint64(0), uint64(MaxRulePriority), uint64(0)
 	if t.Name == ACLTypeTAM {
 		lo, hi, def = 1, MaxFlowGroupPriority, DefaultFlowGroupPriority
 	}
 	rule.Priority = uint32(def)
-	v, ok := r.take("PRIORITY")
+	v, ok := r.value("PRIORITY")
 	if !ok {
 		return
 	}
@@ -111,7 +111,7 @@ func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
 }
 
 // takeAliases replaces alternative spellings of TAM matches with the canonical field.
-func (r *reader) takeAliases(t ACLTableType) {
+func (r *reader) replaceAliases(t ACLTableType) {
 	if t.Name != ACLTypeTAM {
 		return
 	}
@@ -130,14 +130,14 @@ func (r *reader) takeAliases(t ACLTableType) {
 	r.fields["TTL"] = v
 }
 
-func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
+func (r *reader) parseMatches(t ACLTableType, rule *ACLRule) {
 	rule.Matches = slices.Grow(rule.Matches, r.matches())
 	for f := range matchCount {
 		name := matchSpecs[f].name
 		v, present := r.fields[name]
 		mask := ""
 		if k := matchSpecs[f].kind; k == kindIPv4 || k == kindIPv6 {
-			mask, _ = r.take(name + "_MASK")
+			mask, _ = r.value(name + "_MASK")
 			if mask != "" && !present {
 				r.bad(name+"_MASK", mask, "a mask only together with "+name)
 			}
@@ -171,9 +171,9 @@ func (r *reader) matches() (n int) {
 	return n
 }
 
-func (r *reader) takeActions(t ACLTableType, rule *ACLRule) {
+func (r *reader) parseActions(t ACLTableType, rule *ACLRule) {
 	for name, f := range sortedActions() {
-		v, ok := r.take(name)
+		v, ok := r.value(name)
 		if !ok {
 			if _, present := r.fields[name]; present {
 				r.bad(name, empty, "an action")

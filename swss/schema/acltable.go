@@ -112,7 +112,7 @@ func (t *ACLTableType) layout() layout {
 		table: CfgACLTableType, upper: true,
 		key: key{form: ownTypeForm, read: func(r *reader, key string) {
 			k := named(&t.Name)
-			k.take(r, key)
+			k.parse(r, key)
 			if _, ok := BuiltinACLType(key); ok {
 				r.bad("", key, ownTypeForm)
 			}
@@ -179,7 +179,7 @@ func joined[F fmt.Stringer](list []F) string {
 }
 
 func (r *reader) words(field string) []string {
-	v, _ := r.take(field)
+	v, _ := r.value(field)
 	return splitList(strings.ToUpper(v))
 }
 

@@ -130,7 +130,7 @@ const encapAddressForm = "an IPv6 address of one host that routers forward packe
 // encapAddress returns an optional field with an address of a header.
 func encapAddress(name string, at *netip.Addr, words string) field {
 	return own(name, encapAddressForm, words, func(r *reader) {
-		v, ok := r.take(name)
+		v, ok := r.value(name)
 		if !ok {
 			return
 		}
@@ -161,7 +161,7 @@ func markField(name string, at *altmark.Mark, words string) field {
 	f.read = func(r *reader) {
 		switch v := r.fields[name]; v {
 		case "ecn", "ecn0", "ecn1":
-			r.take(name)
+			r.value(name)
 			r.bad(name, v, "another bit: both bits of ECN are in use by RFC 3168; "+oneOf(altmark.MarkWords()))
 		default:
 			read(r)
@@ -172,7 +172,7 @@ func markField(name string, at *altmark.Mark, words string) field {
 
 // readInterval reads n; the interval is 2^n seconds.
 func readInterval(r *reader, at *altmark.Interval) {
-	v, _ := r.take("interval")
+	v, _ := r.value("interval")
 	n, err := strconv.ParseInt(v, 10, 8)
 	if err != nil || !altmark.Interval(n).Valid() {
 		r.bad("interval", v, intervalForm)
@@ -232,7 +232,7 @@ func (c *AltMarkCounters) layout() layout {
 		}, shown("last-period", period.fields)...),
 		check: func(r *reader) {
 			if c.Has = r.fields["PERIOD"] != ""; c.Has {
-				period.take(r)
+				period.parseFields(r)
 			}
 		},
 		format: func(f map[string]string) {
@@ -343,7 +343,7 @@ func readArrivals(r *reader, a *altmark.Arrivals) {
 
 func periodTime(name string, at *altmark.Time, words string) field {
 	return own(name, timeForm, words, func(r *reader) {
-		v, ok := r.take(name)
+		v, ok := r.value(name)
 		if !ok {
 			return
 		}
@@ -376,7 +376,7 @@ func ParseAltMarkPeriod(session, field, value string) (altmark.Period, error) {
 	r := newReader(CountersAltMarkPast, session, fields, false)
 	var p altmark.Period
 	period := periodLayout(&p)
-	period.take(r)
+	period.parseFields(r)
 	if r.fields["PERIOD"] != field {
 		r.bad(field, r.fields["PERIOD"], "its own number")
 	}

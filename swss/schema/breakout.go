@@ -38,7 +38,7 @@ func (b *Breakout) layout() layout {
 }
 
 func (b *Breakout) read(r *reader) {
-	b.Mode, _ = r.take("brkout_mode")
+	b.Mode, _ = r.value("brkout_mode")
 	var ok bool
 	if b.Groups, ok = parseBreakoutMode(b.Mode); !ok {
 		r.bad("brkout_mode", b.Mode, "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)")

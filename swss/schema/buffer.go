@@ -90,8 +90,8 @@ func (p *BufferProfile) layout() layout {
 
 // readThreshold reads the threshold, which is in one of two fields. It is an error if both fields are given, or none.
 func (p *BufferProfile) readThreshold(r *reader) {
-	dynamic, hasDynamic := r.take("dynamic_th")
-	_, hasStatic := r.take("static_th")
+	dynamic, hasDynamic := r.value("dynamic_th")
+	_, hasStatic := r.value("static_th")
 	p.Dynamic = hasDynamic
 	switch {
 	case hasDynamic == hasStatic:

@@ -61,7 +61,7 @@ func (c *FlexCounter) layout() layout {
 				"Whether the counters are polled; without it, as the group's default is.",
 				func(r *reader) {
 					c.Enabled = r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")
-					_, c.Given = r.take("FLEX_COUNTER_STATUS")
+					_, c.Given = r.value("FLEX_COUNTER_STATUS")
 				},
 				func() string {
 					switch {

@@ -55,7 +55,7 @@ type countAt struct {
 	field *field
 }
 
-func (a countAt) take(r *reader) {
+func (a countAt) parse(r *reader) {
 	if _, ok := r.fields[a.field.Name]; ok {
 		a.row.Counts[a.field.Name] = a.field.number(r)
 	}

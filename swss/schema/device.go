@@ -25,7 +25,7 @@ func (m *DeviceMetadata) layout() layout {
 		key: only(MetadataKey),
 		fields: []field{
 			own("hostname", hostnameForm, "The switch's name.", func(r *reader) {
-				if v, ok := r.take("hostname"); !ok || v == "" {
+				if v, ok := r.value("hostname"); !ok || v == "" {
 					return
 				} else if !hostnamePattern.MatchString(v) || len(v) > mostHostname {
 					r.bad("hostname", v, hostnameForm)
@@ -123,8 +123,8 @@ type portLanes struct{ *Port }
 
 func (p portLanes) value() string { return numbers(p.Lanes) }
 
-func (p portLanes) take(r *reader) {
-	v, ok := r.take("lanes")
+func (p portLanes) parse(r *reader) {
+	v, ok := r.value("lanes")
 	if !ok {
 		r.bad("lanes", "", lanesForm)
 		return
@@ -151,9 +151,9 @@ func (p portIndex) value() string {
 	return strconv.Itoa(p.Index)
 }
 
-func (p portIndex) take(r *reader) {
+func (p portIndex) parse(r *reader) {
 	p.Index = -1
-	if _, ok := r.take("index"); ok {
+	if _, ok := r.value("index"); ok {
 		p.Index = int(r.number("index", 0, 1<<16, 0))
 	}
 }
@@ -186,7 +186,7 @@ func (c *PortChannel) layout() layout {
 			boolean("fallback", false, &c.Fallback,
 				"Whether one member carries traffic while no LACPDU has come in at any.").ifSet(),
 			own("lacp_key", "auto or 1..65535", "The key of its ports in LACP; auto is 1 and the number in its name.",
-				c.takeKey, func() string {
+				c.parseKey, func() string {
 					if c.Key == 0 {
 						return ""
 					}
@@ -230,8 +230,8 @@ const (
 	MuxDistributing = "distributing"
 )
 
-func (c *PortChannel) takeKey(r *reader) {
-	v, ok := r.take("lacp_key")
+func (c *PortChannel) parseKey(r *reader) {
+	v, ok := r.value("lacp_key")
 	if !ok || v == "auto" {
 		return
 	}

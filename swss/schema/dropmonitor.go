@@ -168,7 +168,7 @@ func (s *DropSession) layout() layout {
 
 // readDropType reads the type of a session, which has two values.
 func readDropType(r *reader) {
-	if v, _ := r.take("type"); v != SessionDropMonitor {
+	if v, _ := r.value("type"); v != SessionDropMonitor {
 		r.bad("type", v, "drop-monitor or ifa")
 	}
 }
@@ -288,7 +288,7 @@ func dropMonitorCounters() []field {
 func moment(name string, at *time.Time, words string) field {
 	const form = "a time as in RFC 3339"
 	return own(name, form, words, func(r *reader) {
-		if v, ok := r.take(name); ok {
+		if v, ok := r.value(name); ok {
 			t, err := time.Parse(time.RFC3339Nano, v)
 			if err != nil {
 				r.bad(name, v, form)

@@ -203,7 +203,7 @@ func parsed[E fmt.Stringer](name, def, form string, parse func(string) (E, error
 	return field{
 		Field: Field{Name: name, Form: form, Default: def, Words: words, Must: def == ""},
 		read: func(r *reader) {
-			v, ok := r.take(name)
+			v, ok := r.value(name)
 			if !ok {
 				v = def
 			}
@@ -269,7 +269,7 @@ func within(name string, lo, hi uint64, words string, read func(r *reader), writ
 // unsupported returns a field of SONiC that this switch cannot implement. It accepts only the value allowed.
 func unsupported(name, allowed, want, words string) field {
 	return own(name, cmp.Or(allowed, "not to be given"), words, func(r *reader) {
-		if v, ok := r.take(name); ok && v != allowed {
+		if v, ok := r.value(name); ok && v != allowed {
 			r.bad(name, v, want)
 		}
 	}, nil)

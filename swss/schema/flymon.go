@@ -85,7 +85,7 @@ func taskName(at *string) key {
 	const form = "at most 64 characters"
 	name := named(at)
 	return key{form: "a name of " + form, read: func(r *reader, key string) {
-		if name.take(r, key); len(key) > 64 {
+		if name.parse(r, key); len(key) > 64 {
 			r.bad("", key, form)
 		}
 	}}
@@ -139,7 +139,7 @@ func flyMonTaskFields(t *flymon.Task) []field {
 			"Banked: of two banks one is read while the other counts; live: one is read while it counts."),
 		either("translation", "tcam", "shift", &t.Shifted, "How addresses are translated."),
 		own("share", shareForm, "The part of the packets that the task sees.", func(r *reader) {
-			v, ok := r.take("share")
+			v, ok := r.value("share")
 			if n, good := parseShare(v); good {
 				t.Share = n
 			} else if ok {

@@ -105,7 +105,7 @@ func (r *reader) interfaceName(key, name string) {
 
 // unicast reads a MAC address that an interface or neighbour may have.
 func (r *reader) unicast(field string) MAC {
-	v, ok := r.take(field)
+	v, ok := r.value(field)
 	if !ok {
 		return MAC{}
 	}

@@ -97,7 +97,7 @@ func (r *reader) span(m *MirrorSession) {
 
 func (r *reader) erspan(m *MirrorSession) {
 	addr := func(field string) netip.Addr {
-		v, _ := r.take(field)
+		v, _ := r.value(field)
 		a, err := netip.ParseAddr(v)
 		if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() {
 			r.bad(field, v, "the unicast IPv4 or IPv6 address of one end of the tunnel")
@@ -116,7 +116,7 @@ func (r *reader) erspan(m *MirrorSession) {
 	}
 	m.DSCP = uint8(r.number("dscp", 0, maxDSCP, 8))
 	m.TTL = uint8(r.number("ttl", 1, 255, 255))
-	r.take("dst_port")
+	r.value("dst_port")
 	if v := r.fields["dst_port"]; v != "" {
 		r.bad("dst_port", v, "no such field, or type SPAN")
 	}

@@ -80,7 +80,7 @@ func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
 
 // ref reads a field with the name of another row. It also accepts SONiC's old form [TABLE|name].
 func (r *reader) ref(field, table string) string {
-	v, ok := r.take(field)
+	v, ok := r.value(field)
 	if !ok {
 		return ""
 	}
@@ -98,7 +98,7 @@ func (r *reader) ref(field, table string) string {
 func (r *reader) ignore(fields ...string) {
 	for _, f := range fields {
 		name, does, _ := strings.Cut(f, "=")
-		if v, ok := r.take(name); ok && (does == "" || !strings.EqualFold(v, does)) {
+		if v, ok := r.value(name); ok && (does == "" || !strings.EqualFold(v, does)) {
 			r.idle = append(r.idle, name)
 		}
 	}

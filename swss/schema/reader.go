@@ -157,7 +157,7 @@ func fieldName(f string, upper bool) string {
 }
 
 // take returns a field's value and records that the row may have it.
-func (r *reader) take(field string) (string, bool) {
+func (r *reader) value(field string) (string, bool) {
 	if !r.open {
 		r.known = append(r.known, field)
 	}
@@ -245,13 +245,13 @@ func suggest(s string, words []string) string {
 
 // text reads a field as text.
 func (r *reader) text(field string) string {
-	v, _ := r.take(field)
+	v, _ := r.value(field)
 	return v
 }
 
 // number reads a decimal or 0x number in lo..hi. It returns def if the field is absent.
 func (r *reader) number(field string, lo, hi, def uint64) uint64 {
-	v, ok := r.take(field)
+	v, ok := r.value(field)
 	if !ok {
 		if _, present := r.fields[field]; present {
 			r.bad(field, empty, rangeWords(lo, hi))
@@ -268,7 +268,7 @@ func (r *reader) number(field string, lo, hi, def uint64) uint64 {
 
 // word reads one of the given words in any case and returns it as listed. It returns def if the field is absent.
 func (r *reader) word(field, def string, words ...string) string {
-	v, ok := r.take(field)
+	v, ok := r.value(field)
 	if !ok {
 		return def
 	}
@@ -292,7 +292,7 @@ func (r *reader) flag(field string, def bool, yes, no string) bool {
 
 // name reads a field that names another row.
 func (r *reader) name(field, def string) string {
-	v, ok := r.take(field)
+	v, ok := r.value(field)
 	if !ok {
 		return def
 	}
@@ -305,7 +305,7 @@ func (r *reader) name(field, def string) string {
 
 // list reads a comma-separated list, and drops empty and repeated elements.
 func (r *reader) list(field string) []string {
-	v, _ := r.take(field)
+	v, _ := r.value(field)
 	return splitList(v)
 }
 

@@ -66,7 +66,7 @@ func (s *StaticRoute) readHops(r *reader) {
 	n := 0
 	fields := []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"}
 	for _, f := range fields {
-		if v, ok := r.take(f); ok {
+		if v, ok := r.value(f); ok {
 			lists[f] = strings.Split(v, ",")
 			n = max(n, len(lists[f]))
 		}

@@ -67,7 +67,7 @@ func (s *SFlow) layout() layout {
 			flag("admin_state", "up", "down", false, &s.Up, "Whether there is sFlow."),
 			own("polling_interval", "0 or 5..300",
 				"Seconds between two counter samples of a port; 0 sends none.", func(r *reader) {
-					v, _ := r.take("polling_interval")
+					v, _ := r.value("polling_interval")
 					n := r.number("polling_interval", 0, 300, 20)
 					if n > 0 && n < 5 {
 						r.bad("polling_interval", v, "0, or a number in 5..300")
@@ -110,7 +110,7 @@ func (c *SFlowCollector) layout() layout {
 		key:   named(&c.Name),
 		fields: []field{
 			own("collector_ip", "an address", "Where datagrams are sent.", func(r *reader) {
-				v, _ := r.take("collector_ip")
+				v, _ := r.value("collector_ip")
 				a, err := netip.ParseAddr(v)
 				if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() {
 					r.bad("collector_ip", v, "a unicast IPv4 or IPv6 address")

@@ -106,7 +106,7 @@ func (d *TAMDestination) layout() layout {
 		fields: []field{
 			own("src_ip", unicastForm, "The source of the reports; without it, the address of the interface by which they "+
 				"leave.", func(r *reader) {
-				if addr, ok := r.take("src_ip"); ok {
+				if addr, ok := r.value("src_ip"); ok {
 					d.Source = r.host("src_ip", addr)
 				}
 			}, func() string {
@@ -116,7 +116,7 @@ func (d *TAMDestination) layout() layout {
 				return d.Source.String()
 			}).leaf("source-ip"),
 			own("dst_ip", unicastForm, "Where reports are sent.", func(r *reader) {
-				addr, _ := r.take("dst_ip")
+				addr, _ := r.value("dst_ip")
 				d.Addr = r.host("dst_ip", addr)
 			}, func() string { return d.Addr.String() }).must("").leaf("ip"),
 			number("dst_port", 1, 65535, 0, &d.Port, "The collector's port of UDP.").
@@ -158,7 +158,7 @@ func groupName(at *string) key {
 	form := "a name of at most " + utoa(uint16(maxKey-len(tamGroupTable))) + " characters"
 	k := named(at)
 	return key{form: "a name", read: func(r *reader, text string) {
-		if k.take(r, text); len(text) > maxKey-len(tamGroupTable) {
+		if k.parse(r, text); len(text) > maxKey-len(tamGroupTable) {
 			r.bad("", text, form)
 		}
 	}}
@@ -231,7 +231,7 @@ func (u *TAMGroupRule) layout() layout {
 func prefixOfRule(name string, at *netip.Prefix, words string) field {
 	const form = "an IPv4 or IPv6 prefix, 0.0.0.0/0 or ::/0 for any"
 	return own(name, form, words+" "+strings.ToUpper(form[:1])+form[1:]+".", func(r *reader) {
-		text, _ := r.take(name)
+		text, _ := r.value(name)
 		p, err := netip.ParsePrefix(text)
 		if err != nil || p.Addr().Is4In6() {
 			r.bad(name, text, form)

@@ -146,7 +146,7 @@ type Status struct {
 func ParseStatus(stateTable, key string, fields map[string]string) (Status, error) {
 	r := newReader(stateTable, key, fields, false)
 	s := Status{Status: r.text(StatusField(stateTable)), Reason: r.text(FieldReason), By: r.text(FieldBy)}
-	if v, ok := r.take(FieldSince); ok {
+	if v, ok := r.value(FieldSince); ok {
 		t, err := time.Parse(time.RFC3339Nano, v)
 		if err != nil {
 			r.bad(FieldSince, v, "a time as in RFC 3339")

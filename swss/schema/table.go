@@ -139,15 +139,15 @@ type field struct {
 
 // A special is a variable that reads and writes its field itself. So rows need no memory for functions that do this.
 type special interface {
-	take(r *reader)
+	parse(r *reader)
 	value() string
 }
 
 // take reads the field.
-func (f *field) take(r *reader) {
+func (f *field) parse(r *reader) {
 	switch at := f.at.(type) {
 	case *string:
-		*at = f.takeText(r)
+		*at = f.parseText(r)
 	case *bool:
 		*at = (r.word(f.Name, f.Default, f.words...) == f.words[0]) != f.second
 	case *uint8:
@@ -168,7 +168,7 @@ func (f *field) take(r *reader) {
 	case *MAC:
 		*at = r.unicast(f.Name)
 	case special:
-		at.take(r)
+		at.parse(r)
 	default:
 		f.read(r)
 	}
@@ -178,7 +178,7 @@ func (f *field) take(r *reader) {
 func (f *field) number(r *reader) uint64 { return r.number(f.Name, f.lo, f.hi, f.def) }
 
 // takeText reads a text, word or name.
-func (f *field) takeText(r *reader) string {
+func (f *field) parseText(r *reader) string {
 	switch f.kind {
 	case wordKind:
 		return r.word(f.Name, f.Default, f.words...)
@@ -246,7 +246,7 @@ type key struct {
 }
 
 // take reads the key.
-func (k *key) take(r *reader, text string) {
+func (k *key) parse(r *reader, text string) {
 	if k.read != nil {
 		k.read(r, text)
 	} else if *k.at = text; !k.valid(text) {
@@ -289,8 +289,8 @@ func parseIn[T any, P laidOut[T]](table, key string, fields map[string]string) (
 // parse parses the row. table, if not "", overrides the layout's own table. Errors come in the order of the fields.
 func (l layout) parse(table, key string, fields map[string]string) error {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
-	l.key.take(r, key)
-	l.take(r)
+	l.key.parse(r, key)
+	l.parseFields(r)
 	return r.err()
 }
 
@@ -299,13 +299,13 @@ func (l layout) parse(table, key string, fields map[string]string) error {
 func (l layout) examine(table, key string, fields map[string]string) *reader {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	r.examined = true
-	l.key.take(r, key)
-	l.take(r)
+	l.key.parse(r, key)
+	l.parseFields(r)
 	return r
 }
 
 // take reads the fields of a row.
-func (l *layout) take(r *reader) {
+func (l *layout) parseFields(r *reader) {
 	if r.open = l.open && !r.examined; !r.open {
 		r.known = slices.Grow(r.known, len(l.fields))
 	}
@@ -317,7 +317,7 @@ func (l *layout) take(r *reader) {
 			}
 			continue
 		}
-		f.take(r)
+		f.parse(r)
 		if v, empty := r.fields[f.Name]; v == "" && !(empty && f.kind == numberKind) { // reported already
 			if want := f.missing(); want != "" {
 				r.bad(f.Name, "", want)

@@ -108,7 +108,7 @@ func (s *RecordFlow) layout() layout {
 		key:   named(&s.Name),
 		fields: slices.Concat(ruleOf(&s.Rule), []field{
 			own("collector", "a unicast address and a port", "Where the records are sent.", func(r *reader) {
-				to, _ := r.take("collector")
+				to, _ := r.value("collector")
 				var err error
 				s.Collector, err = netip.ParseAddrPort(to)
 				if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
@@ -149,7 +149,7 @@ func recordFields(s *RecordSettings) []field {
 			}, func() string { return utoa(s.Truncate) }).or(utoa(uint16(DefaultTruncate))),
 		own("source-ip", unicastForm,
 			"Whence records are sent; without it, the switch's own address.", func(r *reader) {
-				if v, ok := r.take("source-ip"); ok {
+				if v, ok := r.value("source-ip"); ok {
 					s.Source = r.host("source-ip", v)
 				}
 			}, func() string {

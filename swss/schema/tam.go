@@ -113,7 +113,7 @@ func (c *Collector) layout() layout {
 		key:   named(&c.Name),
 		fields: []field{
 			own("ipaddress", unicastForm, "Where reports are sent.", func(r *reader) {
-				addr, _ := r.take("ipaddress")
+				addr, _ := r.value("ipaddress")
 				c.Addr = r.host("ipaddress", addr)
 			}, func() string { return c.Addr.String() }).must("").leaf("ip"),
 			own("ipaddress-type", "ipv4 or ipv6", "The family of the address.", func(r *reader) {

@@ -271,7 +271,7 @@ func TestAddressTranslation(t *testing.T) {
 	}
 }
 
-func TestLayoutsThatNoChipTakes(t *testing.T) {
+func TestLayoutsThatNoChipAccepts(t *testing.T) {
 	g := geometry()
 	good := func() flymon.Layout {
 		p := flymon.Param{From: flymon.Const, Value: 1}

@@ -101,7 +101,7 @@ func (t *Table[R]) parser(text string) (*parser[R], error) {
 
 func (p *parser[R]) peek() token { return p.tokens[p.at] }
 
-func (p *parser[R]) take() token {
+func (p *parser[R]) advance() token {
 	t := p.tokens[p.at]
 	if t.kind != endToken {
 		p.at++
@@ -130,7 +130,7 @@ func (p *parser[R]) accept(word, help string) bool {
 	if !p.peek().word(word) {
 		return false
 	}
-	p.take()
+	p.advance()
 	return true
 }
 
@@ -203,13 +203,13 @@ func (p *parser[R]) one() (match[R], error) {
 		}
 		return func(r *R) Verdict { return Yes - m(r) }, nil
 	case t.is("("):
-		p.take()
+		p.advance()
 		m, err := p.either()
 		if err != nil {
 			return nil, err
 		}
 		p.offer(Candidate{")", "the end of what belongs together"})
-		if end := p.take(); !end.is(")") {
+		if end := p.advance(); !end.is(")") {
 			return nil, p.wrong(end, "want and, or, or the ) of the ( at character %d", errorAt(p.text, t, "").Column)
 		}
 		return m, nil
@@ -224,7 +224,7 @@ func (p *parser[R]) comparison() (match[R], error) {
 		f := &p.table.Fields[i]
 		p.offer(Candidate{f.Name, f.Help})
 	}
-	t := p.take()
+	t := p.advance()
 	if p.terms++; p.terms > mostTerms {
 		return nil, p.wrong(t, "more than %d comparisons", mostTerms)
 	}
@@ -237,11 +237,11 @@ func (p *parser[R]) comparison() (match[R], error) {
 		return f.anyText(func(s string) bool { return s == "yes" }), nil
 	}
 	p.offer(p.operators(f)...)
-	op := p.take()
+	op := p.advance()
 	negated := false
 	if op.word("not") {
 		p.offer(Candidate{"in", "none of several"})
-		if op = p.take(); !op.word("in") {
+		if op = p.advance(); !op.word("in") {
 			return nil, p.wrong(op, "want in after not")
 		}
 		negated = true
@@ -325,10 +325,10 @@ func (p *parser[R]) operation(f *Field[R], op token) (match[R], error) {
 func (p *parser[R]) state(f *Field[R]) (match[R], error) {
 	p.offer(Candidate{"known", "all of its values are known"}, Candidate{"unknown", "a value is unknown"},
 		Candidate{"none", "it is known that there is no value"})
-	t := p.take()
+	t := p.advance()
 	negated := t.word("not")
 	if negated {
-		t = p.take()
+		t = p.advance()
 	}
 	var m match[R]
 	switch {

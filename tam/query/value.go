@@ -14,7 +14,7 @@ import (
 // value takes the next token as a value of a field.
 func (p *parser[R]) value(f *Field[R]) (token, error) {
 	p.offerValues(f)
-	t := p.take()
+	t := p.advance()
 	if t.kind == quoteToken || t.kind == wordToken && !reserved[strings.ToLower(t.text)] {
 		return t, nil
 	}
@@ -265,7 +265,7 @@ func (p *parser[R]) in(f *Field[R]) (match[R], error) {
 		}
 		tokens = append(tokens, t)
 	} else {
-		p.take()
+		p.advance()
 		for {
 			t, err := p.value(f)
 			if err != nil {
@@ -273,7 +273,7 @@ func (p *parser[R]) in(f *Field[R]) (match[R], error) {
 			}
 			tokens = append(tokens, t)
 			p.offer(Candidate{",", "a further value"}, Candidate{")", "the end of the values"})
-			end := p.take()
+			end := p.advance()
 			if end.is(")") {
 				break
 			}

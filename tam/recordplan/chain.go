@@ -106,7 +106,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 }
 
 // take chooses an edge from a node by a random number x in [0, 1).
-func (w *ways) take(at int, x float64) (to int, hit bool) {
+func (w *ways) choose(at int, x float64) (to int, hit bool) {
 	to = w.exit
 	for _, e := range w.out[at] {
 		for outcome, p := range w.shares(at, e) {

@@ -228,7 +228,7 @@ func (p *space) list(loads []load) ([]cell, bool) {
 			again = false
 			wait = wait[:0]
 			for k, i := range left {
-				c := p.take(loads, cells, here, left, k, s, room)
+				c := p.bestContainer(loads, cells, here, left, k, s, room)
 				if c < 0 {
 					wait = append(wait, i)
 					continue
@@ -252,7 +252,7 @@ func (p *space) list(loads []load) ([]cell, bool) {
 
 // take returns the container with the most free space that load left[k] can use in a stage, or -1 if the load must
 // wait.
-func (p *space) take(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
+func (p *space) bestContainer(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table
 	if !p.ready(loads, cells, left, k, stage) {
 		return -1

@@ -28,7 +28,7 @@ func (x *search) greedy(start []bit) found {
 		if cells, v := x.fit(loads); v == fits {
 			f.set, f.loads, f.cells = set, loads, cells
 			for _, b := range bits {
-				h.take(b)
+				h.add(b)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (h *candidates) slack(c *candidate) int {
 }
 
 // take adds a bit to the set.
-func (h *candidates) take(b bit) {
+func (h *candidates) add(b bit) {
 	h.sc.set(b, true)
 	for i := range h.list {
 		if h.m.tables[h.list[i].table].seg == h.m.tables[b.table].seg {

@@ -37,7 +37,7 @@ func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
 func (k *Packets) Next(r *rand.Rand) []byte {
 	k.path = k.path[:0]
 	for at := k.first; at != k.ways.exit; {
-		to, _ := k.ways.take(at, r.Float64())
+		to, _ := k.ways.choose(at, r.Float64())
 		if k.table[at] {
 			k.path = binary.BigEndian.AppendUint32(k.path, uint32(at))
 		}

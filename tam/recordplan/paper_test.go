@@ -221,7 +221,7 @@ func TestHitsOfFigure4(t *testing.T) {
 
 // If fewer bits already show which tables ran, greedy continues with hits. It adds both bits of a table together,
 // because the first by itself adds nothing.
-func TestGreedyTakesBothBits(t *testing.T) {
+func TestGreedyChoosesBothBits(t *testing.T) {
 	m := figure2(t, 0.5)
 	p := planned(t, m, Settings{Containers: record.Containers{8}, Hits: true, Stages: 3}, record.Greedy)
 	bits := map[string]int{}

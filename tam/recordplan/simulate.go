@@ -203,7 +203,7 @@ func (w *walk) packet(r *rand.Rand) {
 	w.path = w.path[:0]
 	clear(w.bits)
 	for at := w.program.first; at != w.program.exit; {
-		to, hit := w.program.take(at, r.Float64())
+		to, hit := w.program.choose(at, r.Float64())
 		if t := w.program.table[at]; t >= 0 {
 			if w.own[t] {
 				w.path = append(w.path, int32(t))

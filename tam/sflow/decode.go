@@ -24,7 +24,7 @@ func (r *reader) fail(field, format string, args ...any) {
 }
 
 // take returns the next n bytes, or nil if there are fewer.
-func (r *reader) take(field string, n int) []byte {
+func (r *reader) next(field string, n int) []byte {
 	if r.err == nil && (n < 0 || n > r.end-r.at) {
 		r.fail(field, "wants %d bytes, %d are left", n, r.end-r.at)
 	}
@@ -37,14 +37,14 @@ func (r *reader) take(field string, n int) []byte {
 }
 
 func (r *reader) u32(field string) uint32 {
-	if b := r.take(field, 4); b != nil {
+	if b := r.next(field, 4); b != nil {
 		return binary.BigEndian.Uint32(b)
 	}
 	return 0
 }
 
 func (r *reader) u64(field string) uint64 {
-	if b := r.take(field, 8); b != nil {
+	if b := r.next(field, 8); b != nil {
 		return binary.BigEndian.Uint64(b)
 	}
 	return 0
@@ -56,8 +56,8 @@ func (r *reader) opaque(field string) []byte {
 	if r.err == nil && n > int64(r.end-r.at) {
 		r.fail(field+" length", "%d, %d bytes are left", n, r.end-r.at)
 	}
-	b := r.take(field, int(n))
-	r.take(field+" padding", int(-n&3))
+	b := r.next(field, int(n))
+	r.next(field+" padding", int(-n&3))
 	return b
 }
 
@@ -66,10 +66,10 @@ func (r *reader) address(field string) netip.Addr {
 	case 0:
 		return netip.Addr{}
 	case 1:
-		a, _ := netip.AddrFromSlice(r.take(field, 4))
+		a, _ := netip.AddrFromSlice(r.next(field, 4))
 		return a
 	case 2:
-		a, _ := netip.AddrFromSlice(r.take(field, 16))
+		a, _ := netip.AddrFromSlice(r.next(field, 16))
 		return a
 	default:
 		r.fail(field+" type", "%d, want 0 to 2", t)
@@ -109,7 +109,7 @@ func (r *reader) structure(field string, body func(number uint32)) (end int) {
 }
 
 func (r *reader) rest(number uint32) Other {
-	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.take("structure", r.end-r.at)}
+	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.next("structure", r.end-r.at)}
 }
 
 // Decode decodes a datagram. The result refers to b. For a damaged datagram it returns an error and the intact samples

@@ -90,7 +90,7 @@ func names(t *testing.T, log stream.Log) {
 	for _, topic := range []string{"", "A", "a.b", "a b", "a*", "a>", strings.Repeat("a", 65), "ä"} {
 		_, appended := log.Append(t.Context(), topic, "", nil)
 		_, read := log.Read(t.Context(), topic, 1, 1)
-		_, taken := log.Take(t.Context(), topic)
+		_, taken := log.Claim(t.Context(), topic)
 		for _, err := range []error{appended, read, taken, log.Acknowledge(t.Context(), topic, 1)} {
 			if err == nil {
 				t.Errorf("topic %q: %v, %v, %v; want that each is refused", topic, appended, read, taken)

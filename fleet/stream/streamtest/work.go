@@ -10,9 +10,9 @@ import (
 	"tamtam/fleet/stream"
 )
 
-func take(t *testing.T, log stream.Log) stream.Work {
+func claim(t *testing.T, log stream.Log) stream.Work {
 	t.Helper()
-	w, err := log.Take(t.Context(), "jobs")
+	w, err := log.Claim(t.Context(), "jobs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func shared(t *testing.T, log stream.Log) {
 	for range workers {
 		wait.Go(func() {
 			for {
-				w, err := log.Take(ctx, "jobs")
+				w, err := log.Claim(ctx, "jobs")
 				if err != nil {
 					if !errors.Is(err, context.Canceled) {
 						t.Error(err)
@@ -63,12 +63,12 @@ func shared(t *testing.T, log stream.Log) {
 // Returned work is given to the next worker at once.
 func returned(t *testing.T, log stream.Log) {
 	appendAll(t, log, "jobs", 1, "one")
-	first := take(t, log)
+	first := claim(t, log)
 	if e := first.Entry(); e.Seq != 1 || string(e.Data) != "one" {
 		t.Errorf("took %v, want message 1, one", e)
 	}
 	waiting := make(chan stream.Work)
-	go func() { waiting <- take(t, log) }()
+	go func() { waiting <- claim(t, log) }()
 	if err := first.Return(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -89,21 +89,21 @@ func returned(t *testing.T, log stream.Log) {
 // Finished work is not given again, though earlier work is still held.
 func once(t *testing.T, log stream.Log) {
 	appendAll(t, log, "jobs", 1, "one", "two", "three")
-	first, second := take(t, log), take(t, log)
+	first, second := claim(t, log), claim(t, log)
 	if err := second.Done(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.Done(t.Context()); !errors.Is(err, stream.ErrLost) {
 		t.Errorf("what is done is done again: %v", err)
 	}
-	third := take(t, log)
+	third := claim(t, log)
 	if a, b, c := first.Entry().Seq, second.Entry().Seq, third.Entry().Seq; a == b || b == c || a == c {
 		t.Errorf("messages %d, %d, %d: one is taken twice", a, b, c)
 	}
 	if err := errors.Join(first.Return(t.Context()), third.Return(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	left := map[uint64]bool{take(t, log).Entry().Seq: true, take(t, log).Entry().Seq: true}
+	left := map[uint64]bool{claim(t, log).Entry().Seq: true, claim(t, log).Entry().Seq: true}
 	if !left[first.Entry().Seq] || !left[third.Entry().Seq] {
 		t.Errorf("left are %v, want %d and %d", left, first.Entry().Seq, third.Entry().Seq)
 	}
@@ -113,7 +113,7 @@ func once(t *testing.T, log stream.Log) {
 func either(t *testing.T, log stream.Log) {
 	appendAll(t, log, "jobs", 1, "a")
 	appendAll(t, log, "read", 1, "a")
-	take(t, log)
+	claim(t, log)
 	readAll(t, log, "read", 1, 1)
 	if _, err := log.Read(t.Context(), "jobs", 1, 1); err == nil {
 		t.Error("a topic that is shared out is read")
@@ -121,7 +121,7 @@ func either(t *testing.T, log stream.Log) {
 	if err := log.Acknowledge(t.Context(), "jobs", 1); err == nil {
 		t.Error("messages of a topic that is shared out are acknowledged")
 	}
-	if _, err := log.Take(t.Context(), "read"); err == nil {
+	if _, err := log.Claim(t.Context(), "read"); err == nil {
 		t.Error("a topic that is read in order is shared out")
 	}
 }

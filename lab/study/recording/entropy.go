@@ -41,7 +41,7 @@ func (s *run) curveOf(ctx context.Context, c *Curve, g *record.Graph, seed uint6
 func (s *run) worth(c *Curve, p bench.TimedPlan) measured {
 	v := measured{"entropy": p.Entropy, "sets": float64(p.Sets), "solves": float64(p.Solves)}
 	if s.Study == Effort {
-		v["seconds"] = p.Took.Seconds()
+		v["seconds"] = p.Elapsed.Seconds()
 	}
 	if c.Hits {
 		v["equation2"] = p.Equation2

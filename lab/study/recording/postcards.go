@@ -107,7 +107,7 @@ func newMailbox(classes int, f *pecFilter) *mailbox {
 }
 
 // take counts a packet of a class.
-func (m *mailbox) take(class int) {
+func (m *mailbox) count(class int) {
 	known := m.of.see(uint64(class))
 	window := int32(m.of.window) + 1
 	due := m.last[class] == 0 || window-m.last[class] >= int32(m.of.windows)
@@ -167,8 +167,8 @@ func (s *run) mailOf(p *programs.Program, seed uint64) (map[string][]*mailbox, e
 	for range c.Packets {
 		flow := r.Pick(shares)
 		for i := range c.Memory {
-			mail[byPath][i].take(flows[flow])
-			mail[byFlow][i].take(flow)
+			mail[byPath][i].count(flows[flow])
+			mail[byFlow][i].count(flow)
 		}
 	}
 	return mail, nil

@@ -23,7 +23,7 @@ func TestPostcardsDue(t *testing.T) {
 				want++
 			}
 			seen[class] = i / window
-			m.take(class)
+			m.count(class)
 		}
 		if m.postcards != want || m.due != want || m.missed != 0 {
 			t.Errorf("%d postcards of %d due, %d missed, want %d", m.postcards, m.due, m.missed, want)

@@ -88,7 +88,7 @@ func TestSink(t *testing.T) {
 		s.Report(Message{Severity: sev, ID: "X", Text: "t"})
 	}
 	for _, want := range []string{"1", "2"} {
-		m, _ := s.Out.Take(time.Now())
+		m, _ := s.Out.Next(time.Now())
 		s.Out.Done(false)
 		if p, err := parseLine(string(m.Data)); err != nil || p.param("meta", "sequenceId") != want {
 			t.Errorf("%s: %v, want sequence %s", m.Data, err, want)

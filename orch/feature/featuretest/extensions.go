@@ -63,7 +63,7 @@ func (e *Extensions[M]) Create(ctx context.Context, t sai.ObjectType, attrs []sa
 	}
 	entry, _ := sai.Find(attrs, sai.GenericProgrammableAttrEntry)
 	x := &Extension[M]{Name: string(name.(sai.Bytes))}
-	if err := e.take(x, entry); err != nil {
+	if err := e.accept(x, entry); err != nil {
 		return 0, err
 	}
 	oid, err := e.API.Create(ctx, t, attrs)
@@ -73,7 +73,7 @@ func (e *Extensions[M]) Create(ctx context.Context, t sai.ObjectType, attrs []sa
 	return oid, err
 }
 
-func (e *Extensions[M]) take(x *Extension[M], v sai.Value) error {
+func (e *Extensions[M]) accept(x *Extension[M], v sai.Value) error {
 	entry, err := feature.ParseEntry(v.(sai.Bytes))
 	if err == nil && e.Accept != nil {
 		err = e.Accept(x, entry)
@@ -88,7 +88,7 @@ func (e *Extensions[M]) take(x *Extension[M], v sai.Value) error {
 // Set implements [sai.API].
 func (e *Extensions[M]) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	if x := e.object(k); x != nil {
-		if err := e.take(x, a.Value); err != nil {
+		if err := e.accept(x, a.Value); err != nil {
 			return err
 		}
 	}

@@ -18,21 +18,21 @@ import (
 
 // A Bench has managers on their daemon, and an orchagent that consumes the rows that they forward.
 type Bench struct {
-	t        testing.TB
-	ctx      context.Context
-	r        *swss.Redis
-	d        *orch.Daemon
-	managers func(*orch.Daemon, *swss.Redis)
-	now      time.Time
-	listener *swss.Listener
-	taken    map[string]*swss.ConsumerState // consumers of the tables, which stand for orchagent
+	t         testing.TB
+	ctx       context.Context
+	r         *swss.Redis
+	d         *orch.Daemon
+	managers  func(*orch.Daemon, *swss.Redis)
+	now       time.Time
+	listener  *swss.Listener
+	consumers map[string]*swss.ConsumerState // consumers of the tables, which stand for orchagent
 }
 
 // New starts managers on a server for the length of the test.
 func New(t testing.TB, r *swss.Redis, managers func(*orch.Daemon, *swss.Redis)) *Bench {
 	b := &Bench{
 		t: t, ctx: t.Context(), r: r, managers: managers, now: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC),
-		taken: map[string]*swss.ConsumerState{},
+		consumers: map[string]*swss.ConsumerState{},
 	}
 	b.start()
 	t.Cleanup(func() { b.stop() })
@@ -48,7 +48,7 @@ func (b *Bench) stop() {
 	b.d.Close()
 	if b.listener != nil {
 		b.listener.Close()
-		b.listener, b.taken = nil, map[string]*swss.ConsumerState{}
+		b.listener, b.consumers = nil, map[string]*swss.ConsumerState{}
 	}
 }
 
@@ -151,7 +151,7 @@ func Fields(s string) swss.FieldValues {
 // field=value ...".
 func (b *Bench) Appl(tables ...string) []string {
 	b.t.Helper()
-	b.take(tables...)
+	b.consume(tables...)
 	var out []string
 	for _, t := range tables {
 		out = append(out, dump(b, swss.ApplDB, t)...)
@@ -160,7 +160,7 @@ func (b *Bench) Appl(tables ...string) []string {
 }
 
 // take pops the rows from their queues, as orchagent does.
-func (b *Bench) take(tables ...string) {
+func (b *Bench) consume(tables ...string) {
 	b.t.Helper()
 	if b.listener == nil {
 		b.listener = swss.NewListener(b.r)
@@ -172,10 +172,10 @@ func (b *Bench) take(tables ...string) {
 		}
 	}
 	for _, t := range tables {
-		if b.taken[t] == nil {
-			b.taken[t] = swss.NewConsumerState(b.listener, b.r.DB(swss.ApplDB), t)
+		if b.consumers[t] == nil {
+			b.consumers[t] = swss.NewConsumerState(b.listener, b.r.DB(swss.ApplDB), t)
 		}
-		if _, err := b.taken[t].Pops(b.ctx); err != nil {
+		if _, err := b.consumers[t].Pops(b.ctx); err != nil {
 			b.t.Fatal(err)
 		}
 	}

@@ -25,7 +25,7 @@ func Converge(
 		line := lines[rnd.IntN(len(lines))]
 		done = append(done, line)
 		if b.write(line); rnd.IntN(4) == 0 {
-			b.take(appl...) // orchagent consumes rows now and then
+			b.consume(appl...) // orchagent consumes rows now and then
 		}
 		row, _, _ := strings.Cut(line, " ")
 		if row != "restart" && row != "step" {

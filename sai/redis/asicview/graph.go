@@ -232,7 +232,7 @@ func withoutOIDs(a sai.Attr) string {
 func NoMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
 
 // TakeLearned removes the learned FDB entries from a view, because they are not configuration, and returns them.
-func TakeLearned(g *Graph) []*Node {
+func RemoveLearned(g *Graph) []*Node {
 	var list []*Node
 	for k, n := range g.Nodes {
 		if _, ok := k.Entry.(sai.FDBEntry); ok && n.Attrs[sai.FDBEntryAttrType] == sai.FDBEntryTypeDynamic {

@@ -21,7 +21,7 @@ import (
 // Poll reads the counters of the groups that are due at now into COUNTERS_DB. A group is due when it is enabled, and
 // then at its interval. Poll returns the time when the next group is due. It is zero if no group is enabled.
 func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
-	if err := c.TakeRows(ctx); err != nil {
+	if err := c.ApplyRows(ctx); err != nil {
 		return time.Time{}, err
 	}
 	for _, name := range c.groupNames() {
@@ -36,7 +36,7 @@ func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err
 
 // PollAll reads all counters of enabled groups, due or not.
 func (c *Counters) PollAll(ctx context.Context) error {
-	if err := c.TakeRows(ctx); err != nil {
+	if err := c.ApplyRows(ctx); err != nil {
 		return err
 	}
 	var err error

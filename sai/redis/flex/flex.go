@@ -280,7 +280,7 @@ func (c *Counters) stopPoll(ctx context.Context, group string, vid sai.OID) func
 
 // TakeRows consumes the operations that were queued in FLEX_COUNTER_DB itself, the older way to select counters.
 // There is no answer; errors are logged.
-func (c *Counters) TakeRows(ctx context.Context) error {
+func (c *Counters) ApplyRows(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.loaded {
@@ -300,7 +300,7 @@ func (c *Counters) TakeRows(ctx context.Context) error {
 			}
 			var writes []func(redis.Pipeliner)
 			for _, e := range entries {
-				w, err := c.takeRow(ctx, q.Table(), e)
+				w, err := c.applyRow(ctx, q.Table(), e)
 				if err != nil {
 					c.log.Warn("syncd: refused a counter row", "table", q.Table(), "key", e.Key, "error", err)
 					continue
@@ -316,7 +316,7 @@ func (c *Counters) TakeRows(ctx context.Context) error {
 	return nil
 }
 
-func (c *Counters) takeRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
+func (c *Counters) applyRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
 	m, err := protocol.Decode(e)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) s
 	if err = errors.Join(err, bad); err != nil {
 		return "", err
 	}
-	asicview.TakeLearned(g)
+	asicview.RemoveLearned(g)
 	names, err := ownNames(ctx, db, g)
 	if err != nil {
 		return "", err

@@ -45,13 +45,13 @@ func Program(r *rand.Rand, o Options) *pipe.Program {
 // A maker makes one program.
 type maker struct {
 	*rand.Rand
-	o      Options
-	p      *pipe.Program
-	pp     *pipe.Pipe
-	access pipe.Access
-	widths map[string]uint8
-	stage  uint8
-	taken  map[string]bool // fields that other tables of the stage write
+	o       Options
+	p       *pipe.Program
+	pp      *pipe.Pipe
+	access  pipe.Access
+	widths  map[string]uint8
+	stage   uint8
+	written map[string]bool // fields that other tables of the stage write
 }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
@@ -104,7 +104,7 @@ func (g *maker) few(field string) uint64 {
 func (g *maker) pipe(pp *pipe.Pipe, stages uint32, access pipe.Access) {
 	g.pp, g.access = pp, access
 	for g.stage = 0; uint32(g.stage) < stages; g.stage++ {
-		g.taken = map[string]bool{}
+		g.written = map[string]bool{}
 		var registers []*pipe.Register
 		if g.chance(40) {
 			for range 1 + g.IntN(2) {
@@ -225,7 +225,7 @@ func (g *maker) table(registers []*pipe.Register) {
 		t.Actions = append(t.Actions, g.action(fmt.Sprintf("a%d", i), registers, mine))
 	}
 	for name := range mine {
-		g.taken[name] = true
+		g.written[name] = true
 	}
 	if g.chance(60) || t.Match == "always" {
 		t.Default = g.choice(&t)
@@ -367,7 +367,7 @@ func (g *maker) action(name string, registers []*pipe.Register, mine map[string]
 	wrote := map[string]bool{}
 	target := func() (string, bool) {
 		f := g.target()
-		if wrote[f] || g.taken[f] {
+		if wrote[f] || g.written[f] {
 			return "", false
 		}
 		wrote[f], mine[f] = true, true
