@@ -106,14 +106,14 @@ func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 		return errors.Join(d.end(name), err)
 	}
 	err := d.end(name)
-	d.tellLost(in, "frames")
+	d.reportLost(in, "frames")
 	return err
 }
 
 // Receive prints the datagrams that arrive at a socket, until ctx ends.
 func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
 	err := errors.Join(d.receive(ctx, in), d.Report())
-	d.tellLost(in, "datagrams")
+	d.reportLost(in, "datagrams")
 	return err
 }
 
@@ -135,7 +135,7 @@ func (d *Datagrams) receive(ctx context.Context, in Source) error {
 }
 
 // tellLost reports the amount of data that was lost because it arrived faster than it was read.
-func (d *Datagrams) tellLost(in Source, what string) {
+func (d *Datagrams) reportLost(in Source, what string) {
 	if lost, unknown := in.Lost(); unknown != nil {
 		d.Progress("it is not known how many %s were lost before they were read: %v", what, unknown)
 	} else if lost > 0 {

@@ -76,7 +76,7 @@ type DecodedPacket struct {
 	// Found holds the identities of entries that the packet hit, and of its queue. Nil means that its session did not
 	// record them, or that they are invalid.
 	Found    []record.Identity
-	reported recordplan.Told
+	reported recordplan.Knowledge
 	names    map[string]string // names of ACL rules by their labels
 	trap     string            // trap of the packet, or "" if there is none or it is unknown
 }

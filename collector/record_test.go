@@ -212,7 +212,7 @@ func TestDecodeRecords(t *testing.T) {
 }
 
 // The identities of a packet are shown with the packet and with its drop. Rules have the names of their labels.
-func TestIdentitiesAreTold(t *testing.T) {
+func TestIdentitiesAreReported(t *testing.T) {
 	p := recordPlan()
 	var known record.Identities
 	known.Text(record.IdentityRule, "DATAAC#x")

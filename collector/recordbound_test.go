@@ -30,14 +30,14 @@ func TestPortsAreBounded(t *testing.T) {
 	report := c.Report()
 	plan := &report.Plans[0]
 	path := plan.Paths[0]
-	told := func(m map[string]int64) (n int64) {
+	reported := func(m map[string]int64) (n int64) {
 		for _, k := range m {
 			n += k
 		}
 		return n
 	}
-	if len(path.Fates)+len(path.Inputs) != room || told(path.Fates)+path.BeyondFates != packets ||
-		told(path.Inputs)+path.BeyondInputs != packets {
+	if len(path.Fates)+len(path.Inputs) != room || reported(path.Fates)+path.BeyondFates != packets ||
+		reported(path.Inputs)+path.BeyondInputs != packets {
 		t.Errorf("%d fates, %d inputs; %d and %d packets beyond", len(path.Fates), len(path.Inputs), path.BeyondFates,
 			path.BeyondInputs)
 	}
@@ -73,7 +73,7 @@ func TestKindsAndPlansBeyondTheBoundAreCounted(t *testing.T) {
 	kinds := c.plans[p.ID].kinds
 	for i := range maxKinds {
 		kinds[kindKey{packetKind{in: uint16(i), vlan: uint16(i >> 16)},
-			recordKey{string([]byte{fdbHit}), recordplan.Told{End: record.EndSent}}}] = 1
+			recordKey{string([]byte{fdbHit}), recordplan.Knowledge{End: record.EndSent}}}] = 1
 	}
 	for _, f := range smallRun(p) {
 		c.Add(f, len(f))

@@ -43,7 +43,7 @@ func (p *RecordedPacket) kind() packetKind {
 // A recordKey distinguishes records by their bits and by further knowledge about their packets.
 type recordKey struct {
 	bits     string
-	reported recordplan.Told
+	reported recordplan.Knowledge
 }
 
 // A kindKey stands for packets of one kind with one record.
@@ -62,12 +62,12 @@ type atTable struct{ came, ran int64 }
 func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	sums := map[string]map[packetKind]atTable{}
 	ids := c.decoder.Tables()
-	tell := map[recordKey][]recordplan.TableSays{}
+	results := map[recordKey][]recordplan.TableSays{}
 	for k, n := range c.kinds {
-		says, ok := tell[k.recordKey]
+		says, ok := results[k.recordKey]
 		if !ok {
-			says = c.decoder.Tell([]byte(k.bits), c.asked(k.reported))
-			tell[k.recordKey] = says
+			says = c.decoder.TableResults([]byte(k.bits), c.asked(k.reported))
+			results[k.recordKey] = says
 		}
 		last := lastRun(says)
 		for i, s := range says {

@@ -262,7 +262,7 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		says := c.decoder.Tell(g.bits, c.asked(g.reported))
+		says := c.decoder.TableResults(g.bits, c.asked(g.reported))
 		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]

@@ -79,7 +79,7 @@ type planRecords struct {
 // A recordGroup is all packets with the same record and the same further knowledge.
 type recordGroup struct {
 	bits     []byte
-	reported recordplan.Told
+	reported recordplan.Knowledge
 	answer   recordplan.Answer
 	packets  int64
 	latency  distribution
@@ -150,11 +150,11 @@ func (c *Records) BitsAlone() {
 }
 
 // asked returns the knowledge that is passed to the decoder.
-func (c *planRecords) asked(told recordplan.Told) recordplan.Told {
+func (c *planRecords) asked(knowledge recordplan.Knowledge) recordplan.Knowledge {
 	if c.alone {
-		return recordplan.Told{}
+		return recordplan.Knowledge{}
 	}
-	return told
+	return knowledge
 }
 
 // Name sets the names of ACL rules. labels maps the label in an identity to the rule's name.
@@ -230,15 +230,15 @@ func (c *Records) decode(p RecordedPacket, not record.Classes) (DecodedPacket, b
 	if plan == nil {
 		return DecodedPacket{}, false
 	}
-	told := recordplan.Tell(plan.decoder.Plan().Graph, &p.Record)
+	knowledge := recordplan.KnowledgeOf(plan.decoder.Plan().Graph, &p.Record)
 	if len(plan.decoder.Plan().Graph.Only) > 0 {
-		told.Not = not
+		knowledge.Not = not
 	}
-	answer, err := plan.decoder.Decode(p.Bits, plan.asked(told))
+	answer, err := plan.decoder.Decode(p.Bits, plan.asked(knowledge))
 	if err != nil {
 		return DecodedPacket{}, false
 	}
-	d := DecodedPacket{RecordedPacket: p, Answer: answer, reported: told, names: c.names}
+	d := DecodedPacket{RecordedPacket: p, Answer: answer, reported: knowledge, names: c.names}
 	d.Found, _ = p.Known()
 	if t, ok := plan.decoder.Plan().Graph.Trap(&p.Record); ok {
 		d.trap = t.Name

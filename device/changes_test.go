@@ -189,7 +189,7 @@ func (b inForceBed) config(entry string) string {
 // Whichever leaf of TAM's configuration changes, the switch immediately reports that it is not in force, with the old
 // and the new value. When the daemons have done their work, the report ends, whatever the notation of the
 // configuration.
-func TestEveryChangeIsTold(t *testing.T) {
+func TestEveryChangeIsReported(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
 	c := variedConfig(t)
@@ -234,7 +234,7 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	if word == "flowgroup" {
 		word = "flow group"
 	}
-	tells := func(what string) {
+	reports := func(what string) {
 		b.Helper()
 		if got := b.reported(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s %s is not told: %s", path, what, got)
@@ -252,7 +252,7 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 		req.Update = append(req.Update, &gpb.Update{Path: gpath(entry), Val: jsonOf(c.with)})
 	}
 	b.set(req)
-	tells("changed to " + c.value)
+	reports("changed to " + c.value)
 	if waits := isSwitch && strings.HasSuffix(name, "-id"); !waits { // ids wait while features are active
 		b.settled(path + " changed to " + c.value)
 	} else {

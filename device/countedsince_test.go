@@ -34,7 +34,7 @@ func TestCountedSince(t *testing.T) {
 		}
 		return "CLEARED"
 	}
-	told := func(what, command, count string, want ...string) {
+	reported := func(what, command, count string, want ...string) {
 		t.Helper()
 		sw.Advance(2 * time.Second)
 		sw.Poll()
@@ -51,7 +51,7 @@ func TestCountedSince(t *testing.T) {
 	}
 	both := func(what, count, ports, counters, all string) {
 		t.Helper()
-		told(what, "show interfaces counters", "", "Counted since "+ports)
+		reported(what, "show interfaces counters", "", "Counted since "+ports)
 		lines := []string{"Counted since " + ports}
 		switch {
 		case counters != all:
@@ -59,7 +59,7 @@ func TestCountedSince(t *testing.T) {
 		case ports != counters:
 			lines = []string{"Counted since " + ports + ": RX_ERR to TX_DROPS", "Counted since " + counters + ": LOST, ALL"}
 		}
-		told(what, "show dropcounters counts", count, lines...)
+		reported(what, "show dropcounters counts", count, lines...)
 	}
 	restarted := func(err error) {
 		t.Helper()

@@ -13,12 +13,12 @@ import (
 
 // WaitRedis connects to Redis and retries while Redis is unavailable, since containers start in any order.
 func WaitRedis(ctx context.Context, cfg swss.Config, log *slog.Logger) (*swss.Redis, error) {
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		r, err := swss.Connect(ctx, cfg)
 		if err == nil || !errors.Is(err, swss.ErrUnavailable) {
 			return r, err
 		}
-		if !told {
+		if !reported {
 			log.Warn("waiting for redis", "because", swss.Why(err))
 		}
 		select {

@@ -14,7 +14,7 @@ import (
 
 // A deleted entry stays in the tree and in the shell, without config. It disappears when the managers have received
 // the deletion and orchagent has removed it from the switch.
-func TestEveryDeletionIsTold(t *testing.T) {
+func TestEveryDeletionIsReported(t *testing.T) {
 	racetest.Stepped(t)
 	s := devicetest.NewSim(t, device.SimConfig{Config: variedConfig(t)})
 	server, shell, out := devicetest.StartNorthbound(t, s)

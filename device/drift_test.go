@@ -27,16 +27,16 @@ import (
 // each daemon.
 func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	t.Helper()
-	tell := func(name string, w *drift.Watch) {
+	report := func(name string, w *drift.Watch) {
 		devicetest.NoError(t, swss.NewTable(s.Redis.DB(swss.StateDB), drift.Table).Set(t.Context(), name, w.State().Row()))
 	}
 	for range n {
 		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.CycleAt(s.Now().Add(time.Second).Sub(s.Chip.TrueTime(0)))))
 		devicetest.NoError(t, s.Managers.Compare(t.Context(), s.Now()))
-		tell("tammgrd", s.Managers.Watch())
+		report("tammgrd", s.Managers.Watch())
 		devicetest.RunUntilIdle(t, s)
 		devicetest.NoError(t, s.Orchagent.Daemon.Compare(t.Context(), s.Now()))
-		tell("orchagent", s.Orchagent.Daemon.Watch())
+		report("orchagent", s.Orchagent.Daemon.Watch())
 		devicetest.RunUntilIdle(t, s)
 		devicetest.NoError(t, s.Syncd.Watch.Pass(t.Context(), s.Now()))
 		devicetest.RunUntilIdle(t, s)
@@ -62,12 +62,12 @@ func consistent(t *testing.T, s *device.Sim) {
 func TestDriftInDatabases(t *testing.T) {
 	const appl, state = swss.ApplDB, swss.StateDB
 	tests := []struct {
-		name string
-		db   swss.DBName
-		row  string
-		set  swss.FieldValues // written into the row; nil means that the row is deleted
-		by   string           // the daemon that reports the change
-		told string
+		name     string
+		db       swss.DBName
+		row      string
+		set      swss.FieldValues // written into the row; nil means that the row is deleted
+		by       string           // the daemon that reports the change
+		reported string
 		// healed is the daemon that heals the change; "" means that no daemon has to.
 		healed string
 	}{
@@ -106,13 +106,13 @@ func TestDriftInDatabases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := false
+			reported := false
 			for range 5 {
-				told = strings.Contains(compare(t, s, 1)[tt.by].Reason, tt.told) || told
+				reported = strings.Contains(compare(t, s, 1)[tt.by].Reason, tt.reported) || reported
 			}
 			after := compare(t, s, 1)
-			if !told || after[tt.by].Drift == before[tt.by].Drift {
-				t.Errorf("%s does not tell %q: %+v", tt.by, tt.told, after[tt.by])
+			if !reported || after[tt.by].Drift == before[tt.by].Drift {
+				t.Errorf("%s does not tell %q: %+v", tt.by, tt.reported, after[tt.by])
 			}
 			if after[tt.healed].Healed == before[tt.healed].Healed {
 				t.Errorf("%s has not healed it: %+v", tt.healed, after[tt.healed])
@@ -137,7 +137,7 @@ func TestDriftInDatabases(t *testing.T) {
 
 // If a configured row cannot be in force, its status with a reason suffices. A row without a status, or without a
 // reason, is drift.
-func TestPendingRowsAreTold(t *testing.T) {
+func TestPendingRowsAreReported(t *testing.T) {
 	config := devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
 		schema.CfgVLAN:         {"Vlan9": {"vlanid": "8"}},
@@ -268,8 +268,8 @@ func TestDriftInASICState(t *testing.T) {
 		return keys[0]
 	}
 	for _, tt := range []struct {
-		name, told string
-		do         func(t *testing.T) error
+		name, reported string
+		do             func(t *testing.T) error
 	}{
 		{"a row is gone", "is gone", func(t *testing.T) error { return asic.Del(t.Context(), row(t, "ACL_ENTRY")).Err() }},
 		{"an attribute is changed", "has another SAI_ACL_ENTRY_ATTR_PRIORITY than it was given: \"77\"",
@@ -297,7 +297,7 @@ func TestDriftInASICState(t *testing.T) {
 			compare(t, s, 1)
 			err := s.Orchagent.Daemon.Compare(t.Context(), s.Now().Add(time.Second))
 			state := s.Orchagent.Daemon.Watch().State()
-			if !errors.Is(err, sairedis.ErrUnknown) || !strings.Contains(state.Reason, tt.told) || state.Due != 1 {
+			if !errors.Is(err, sairedis.ErrUnknown) || !strings.Contains(state.Reason, tt.reported) || state.Due != 1 {
 				t.Errorf("%v, told: %+v", err, state)
 			}
 			devicetest.NoError(t, s.RestartOrchagent(t.Context()))
@@ -336,8 +336,8 @@ func TestDriftInChip(t *testing.T) {
 		return rows[nth], sai.Obj(kind, oid)
 	}
 	for _, tt := range []struct {
-		name, told string
-		do         func(t *testing.T) error
+		name, reported string
+		do             func(t *testing.T) error
 	}{
 		{"an attribute is changed", "has another SAI_ACL_ENTRY_ATTR_PRIORITY in the ASIC: \"77\"", func(t *testing.T) error {
 			_, entry := object(t, sai.ObjectTypeACLEntry, 0)
@@ -363,10 +363,10 @@ func TestDriftInChip(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := s.Syncd.Watch.State()
 			devicetest.NoError(t, tt.do(t))
-			told := ""
+			reported := ""
 			for range 3 {
 				if reason := compare(t, s, 1)["syncd"].Reason; reason != "" {
-					told = reason
+					reported = reason
 				}
 			}
 			for name, now := range compare(t, s, 1) {
@@ -375,8 +375,8 @@ func TestDriftInChip(t *testing.T) {
 				}
 			}
 			now := s.Syncd.Watch.State()
-			if !strings.Contains(told, tt.told) || now.Drift != before.Drift+1 || now.Healed != before.Healed+1 {
-				t.Errorf("told %q, want %q; %+v", told, tt.told, now)
+			if !strings.Contains(reported, tt.reported) || now.Drift != before.Drift+1 || now.Healed != before.Healed+1 {
+				t.Errorf("told %q, want %q; %+v", reported, tt.reported, now)
 			}
 			if got := devicetest.View(t, s); got != want {
 				t.Errorf("the rows are not what they were:\n%s", got)

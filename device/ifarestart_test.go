@@ -156,10 +156,10 @@ func TestIFAHostileAtTheEdges(t *testing.T) {
 	untouched(end, "metadata at the tail", with(header+2, byte(ifa.TailStamp)))
 	end.counted("TAM_IFA_COUNTERS:end", "")
 	for _, c := range []struct {
-		what   string
-		frame  []byte
-		longer int // number of bytes by which IFA made the packet longer
-		told   string
+		what     string
+		frame    []byte
+		longer   int // number of bytes by which IFA made the packet longer
+		reported string
 	}{
 		{"of another global name space", with(header, 2<<4|3), 0, "0 hops, no hops of name space 15"},
 		{"no whole number of hops", with(meta+3, 9), -4, "0 hops, the stack is no whole number of hops"},
@@ -169,15 +169,15 @@ func TestIFAHostileAtTheEdges(t *testing.T) {
 		if out := end.through(c.frame); len(out) != len(plain)+c.longer {
 			t.Errorf("%s: %d bytes left, want %d:\n%x", c.what, len(out), len(plain)+c.longer, out)
 		}
-		told := ""
+		reported := ""
 		for _, f := range end.Left("Ethernet1") {
 			if section, ok := collector.Reported(f); ok {
 				p, err := ifa.Decode(section[14:])
-				told += fmt.Sprintf("%d hops, %v", len(p.Hops), err)
+				reported += fmt.Sprintf("%d hops, %v", len(p.Hops), err)
 			}
 		}
-		if told != c.told {
-			t.Errorf("%s: the collector is told of %s, want %s", c.what, told, c.told)
+		if reported != c.reported {
+			t.Errorf("%s: the collector is told of %s, want %s", c.what, reported, c.reported)
 		}
 	}
 	end.counted("TAM_IFA_COUNTERS:end", "MATCHED 4 STRIPPED 4 REPORTED 4 MESSAGES 4 ")

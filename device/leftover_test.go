@@ -66,17 +66,17 @@ func TestPortsThatStay(t *testing.T) {
 	})
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
 	devicetest.RunUntilIdle(t, s)
-	told := compare(t, s, 4)["orchagent"]
-	if told.Word() == drift.Consistent || !strings.Contains(told.Reason, "is named by no row, and stays") ||
-		!strings.Contains(told.Reason, "SAI_STATUS_OBJECT_IN_USE") {
-		t.Errorf("%s: %s", told.Word(), told.Reason)
+	reported := compare(t, s, 4)["orchagent"]
+	if reported.Word() == drift.Consistent || !strings.Contains(reported.Reason, "is named by no row, and stays") ||
+		!strings.Contains(reported.Reason, "SAI_STATUS_OBJECT_IN_USE") {
+		t.Errorf("%s: %s", reported.Word(), reported.Reason)
 	}
 	faults.Clear()
-	if told.Open != 0 {
-		t.Errorf("%d differences keep other daemons from healing", told.Open)
+	if reported.Open != 0 {
+		t.Errorf("%d differences keep other daemons from healing", reported.Open)
 	}
-	told = compare(t, s, 4)["orchagent"]
-	if told.Word() != drift.Consistent {
-		t.Errorf("%s: %s", told.Word(), told.Reason)
+	reported = compare(t, s, 4)["orchagent"]
+	if reported.Word() != drift.Consistent {
+		t.Errorf("%s: %s", reported.Word(), reported.Reason)
 	}
 }

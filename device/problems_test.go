@@ -13,15 +13,15 @@ import (
 // Problems covers every table of STATE_DB in which a daemon reports the status of rows.
 func TestProblemsOfEveryTable(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{})
-	told := append(s.Managers.StateTables(), s.Orchagent.Daemon.StateTables()...)
-	slices.Sort(told)
+	reported := append(s.Managers.StateTables(), s.Orchagent.Daemon.StateTables()...)
+	slices.Sort(reported)
 	var listed []string
 	for _, table := range schema.StatusTables() {
 		listed = append(listed, table.State)
 	}
 	slices.Sort(listed)
-	if told = slices.Compact(told); !slices.Equal(told, listed) {
-		t.Errorf("daemons tell outcomes in\n%v\nproblems are listed of\n%v", told, listed)
+	if reported = slices.Compact(reported); !slices.Equal(reported, listed) {
+		t.Errorf("daemons tell outcomes in\n%v\nproblems are listed of\n%v", reported, listed)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestSFlow(t *testing.T) {
 		last.InDiscards != bad || last.Speed != 10e9 || last.Status != 3 || last.Promiscuous != wire.Unknown32 {
 		t.Errorf("counters of %d ports, of Ethernet0 at last %+v", len(counters), last)
 	}
-	x.WantTold(map[string]string{
+	x.WantReported(map[string]string{
 		"SFLOW_TABLE|global": "active ", "SFLOW_SESSION_TABLE|all": "active ",
 		"SFLOW_COLLECTOR_TABLE|a":       "active ",
 		"SFLOW_COLLECTOR_TABLE|c":       "failed there are 2 collectors before it by name, want at most 2 in all",
@@ -246,7 +246,7 @@ func TestSFlowDown(t *testing.T) {
 	if n := len(x.Chip.Tables().Samplers); n != 0 {
 		t.Errorf("%d samplers are left", n)
 	}
-	x.WantTold(map[string]string{"SFLOW_SESSION_TABLE|Ethernet0": "pending sFlow is down: admin_state of SFLOW|global",
+	x.WantReported(map[string]string{"SFLOW_SESSION_TABLE|Ethernet0": "pending sFlow is down: admin_state of SFLOW|global",
 		"SFLOW_COLLECTOR_TABLE|a": "pending sFlow is down: admin_state of SFLOW|global", "SFLOW_TABLE|global": "active "})
 	x.Send(600, 0)
 	x.Pass(7 * time.Second)

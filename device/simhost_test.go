@@ -157,7 +157,7 @@ func TestMTUOfTheWire(t *testing.T) {
 		}
 	})
 	wires := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateWire)
-	for _, tt := range []struct{ wire, told string }{{"", ""}, {"1400", "1400"}, {"1448", ""}, {"1447", "1447"}} {
+	for _, tt := range []struct{ wire, reported string }{{"", ""}, {"1400", "1400"}, {"1448", ""}, {"1447", "1447"}} {
 		big, forwarded = nil, 0
 		if tt.wire != "" {
 			devicetest.NoError(t, wires.Set(ctx, "Ethernet1", swss.FieldValues{schema.WireMTU: tt.wire}))
@@ -170,8 +170,8 @@ func TestMTUOfTheWire(t *testing.T) {
 			devicetest.NoError(t, s.Chip.Receive(in, s.Chip.Now(), saisim.Frame{Data: f}))
 			devicetest.NoError(t, s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(100*time.Microsecond)))
 		}
-		if told := strings.Join(big, " "); told != tt.told || (forwarded == 1) != (tt.told == "") {
-			t.Errorf("a wire of %q: told %q, want %q; %d were forwarded", tt.wire, told, tt.told, forwarded)
+		if reported := strings.Join(big, " "); reported != tt.reported || (forwarded == 1) != (tt.reported == "") {
+			t.Errorf("a wire of %q: told %q, want %q; %d were forwarded", tt.wire, reported, tt.reported, forwarded)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // The content of a startup configuration determines its form, and errors describe its problems.
-func TestStartupIsToldByItsContent(t *testing.T) {
+func TestStartupIsRecognisedByItsContent(t *testing.T) {
 	tests := []struct {
 		name, text string
 		want       string // rows, openconfig, script, or part of the error

@@ -156,7 +156,7 @@ func TestBounded(t *testing.T) {
 
 // A task without epochs counts for longer than its time unit can represent. Intervals are then flagged as possibly
 // longer.
-func TestIntervalLongerThanTimesTell(t *testing.T) {
+func TestIntervalLongerThanTimesReport(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Width = 9, 32 })
 	b.task("t1", "attribute", "max(interval)", "memory", "576", "epoch", "0")
 	b.query("q", "t1", "10.0.0.1")

@@ -157,7 +157,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	}
 	if !learned {
 		if len(o.counters.groups.AllFormer()) > 0 { // groups rows remain even if there are no tasks any more
-			o.tellGroups()
+			o.reportGroups()
 		}
 		o.MarkAll()
 		return o.Reconcile(ctx)

@@ -79,7 +79,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*task) {
 			o.planOnly(t)
 		}
 	}
-	o.tellGroups()
+	o.reportGroups()
 }
 
 // planOnly plans a task in plan mode. It reports the place that the task would get and the moves for it, or why there

@@ -39,7 +39,7 @@ func placement(geo *flymon.Geometry, p *plan.Placed, planned bool) schema.FlyMon
 }
 
 // tellGroups writes the usage of the CMU groups.
-func (o *Orch) tellGroups() {
+func (o *Orch) reportGroups() {
 	if o.pool == nil {
 		return
 	}

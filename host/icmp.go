@@ -95,7 +95,7 @@ func (s *sender) buildIPv4(from, dst netip.Addr, tos byte, icmp []byte) []byte {
 
 // report sends an error to the sender of a packet; word is the second word of the message.
 func (s *Stack) report(f *received, p *ipPacket, e icmpError, word uint32) {
-	s.tellOf(f.in, f.dst, p, e, word)
+	s.sendError(f.in, f.dst, p, e, word)
 }
 
 // unreachable sends an error to the sender of a packet that has waited for a neighbour in vain.
@@ -108,7 +108,7 @@ func (s *Stack) unreachable(w *waiting, n *neighbor) {
 		return
 	}
 	if p, _, ok := parseIP(w.packet, w.packet[0]>>4 == 4); ok {
-		s.tellOf(w.in, w.l2, &p, hostUnreachable, 0)
+		s.sendError(w.in, w.l2, &p, hostUnreachable, 0)
 	}
 }
 
@@ -120,8 +120,8 @@ func solicitedBy(ip netip.Addr) string {
 	return "neighbour solicitations"
 }
 
-func (s *Stack) tellOf(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) {
-	if l2.isGroup() || !mayTell(p) || s.fib.isBroadcast(p.dst) {
+func (s *Stack) sendError(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) {
+	if l2.isGroup() || !mayReport(p) || s.fib.isBroadcast(p.dst) {
 		s.counts[DropNoAnswer]++
 		return
 	}
@@ -152,7 +152,7 @@ func (s *Stack) tellOf(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) 
 }
 
 // mayTell reports whether an error may be sent about a packet: RFC 1812 section 4.3.2.7, RFC 4443 section 2.4 (e).
-func mayTell(p *ipPacket) bool {
+func mayReport(p *ipPacket) bool {
 	if p.later || !single(p.src) || !single(p.dst) {
 		return false
 	}

@@ -274,7 +274,7 @@ func (s *archiver) begin(ctx context.Context, source string, fresh bool, found c
 	if err := s.keepStart(source, fresh, found, rows); err != nil {
 		s.log.Error("what the switch starts with cannot be kept: there is no configuration to come back to", "error", err)
 	}
-	s.tellUnsaved(rows)
+	s.warnUnsaved(rows)
 	if err := s.resumeTrial(ctx, fresh); err != nil {
 		s.log.Error("whether a commit waits to be confirmed is not known, none is undone", "error", err)
 	}
@@ -300,7 +300,7 @@ func (s *archiver) keepStart(source string, fresh bool, found, rows configfile.R
 }
 
 // tellUnsaved logs a warning if the next start would load a configuration other than rows.
-func (s *archiver) tellUnsaved(rows configfile.Rows) {
+func (s *archiver) warnUnsaved(rows configfile.Rows) {
 	saved, err := configfile.Read(s.cfg.Startup)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -53,7 +53,7 @@ func newGuarded(t *testing.T, patience time.Duration) *guarded {
 			}
 		}
 	}()
-	g.until("it is ready", func(told []string) bool { return slices.Contains(told, "") })
+	g.until("it is ready", func(reported []string) bool { return slices.Contains(reported, "") })
 	return g
 }
 
@@ -71,19 +71,19 @@ func (g *guarded) report(reason string) {
 }
 
 // until waits until ok accepts the reports since forget.
-func (g *guarded) until(what string, ok func(told []string) bool) {
+func (g *guarded) until(what string, ok func(reported []string) bool) {
 	g.t.Helper()
 	for {
 		g.mu.Lock()
-		told := slices.Clone(g.reported)
+		reported := slices.Clone(g.reported)
 		g.mu.Unlock()
-		if ok(told) {
+		if ok(reported) {
 			return
 		}
 		select {
 		case <-g.news:
 		case <-g.ctx.Done():
-			g.t.Fatalf("%s: never; told were %q", what, told)
+			g.t.Fatalf("%s: never; told were %q", what, reported)
 		}
 	}
 }
@@ -97,9 +97,9 @@ func (g *guarded) forget() {
 // says waits for the report that the server is not ready for the reason, and for the report that it is ready again.
 func (g *guarded) says(reason string) {
 	g.t.Helper()
-	g.until("not ready, "+reason+"; and ready again", func(told []string) bool {
-		i := slices.IndexFunc(told, func(s string) bool { return strings.Contains(s, reason) })
-		return i >= 0 && slices.Contains(told[i:], "")
+	g.until("not ready, "+reason+"; and ready again", func(reported []string) bool {
+		i := slices.IndexFunc(reported, func(s string) bool { return strings.Contains(s, reason) })
+		return i >= 0 && slices.Contains(reported[i:], "")
 	})
 }
 
@@ -192,7 +192,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 			for !mapsEqual(believes, tt.want) {
 				believes.apply(s.next())
 			}
-			g.until("it is ready", func(told []string) bool { return len(told) == 0 || told[len(told)-1] == "" })
+			g.until("it is ready", func(reported []string) bool { return len(reported) == 0 || reported[len(reported)-1] == "" })
 			g.rows(theTwo("9", "pending"))
 			for !mapsEqual(believes, last{configured: `9`, inForce: `"pending"`}) {
 				believes.apply(s.next())
@@ -302,7 +302,7 @@ func TestRedisAway(t *testing.T) {
 			s.want("U "+configured+" 1", "S")
 			g.forget()
 			do(g)
-			g.until("it says so", func(told []string) bool { return len(told) > 0 && told[0] != "" })
+			g.until("it says so", func(reported []string) bool { return len(reported) > 0 && reported[0] != "" })
 			_, err := g.get(configured)
 			wantErr(t, err, "Unavailable", "Redis does not answer")
 			_, err = g.client.Set(g.ctx, &gpb.SetRequest{Update: []*gpb.Update{update(configured, "2")}})

@@ -121,7 +121,7 @@ func TestConfigRestores(t *testing.T) {
 
 // A row is represented by the list in which a Set can write it, never by a view of that list. A replace of the root
 // keeps data that only views show.
-func TestViewsTellNoRow(t *testing.T) {
+func TestViewsReportNoRow(t *testing.T) {
 	b := newBed(t, nil)
 	rows := map[string]string{
 		"PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100 static=true min_links=2", "VLAN|Vlan10": "vlanid=10",
@@ -133,15 +133,15 @@ func TestViewsTellNoRow(t *testing.T) {
 	for row, fields := range rows {
 		b.rows(map[string]string{"CONFIG_DB " + row: fields})
 	}
-	for row, told := range map[string]string{
+	for row, reported := range map[string]string{
 		"PORTCHANNEL|PortChannel1": "ALL", "VLAN|Vlan10": "ALL", "VLAN_INTERFACE|Vlan10": "ALL",
 		"VLAN_INTERFACE|Vlan10|10.0.0.1/24": "ALL", "LOOPBACK_INTERFACE|Loopback0": "ALL",
 		"DEVICE_METADATA|localhost": "REST", "ACL_TABLE|A": "NONE", "ACL_RULE|A|RULE_1": "NONE", "SCHEDULER|s": "NONE",
 	} {
 		table, key, _ := strings.Cut(row, "|")
 		got, err := b.get(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/state/told", table, key))
-		if err != nil || got != `"`+told+`"` {
-			t.Errorf("%s is told %s, %v, want %s", row, got, err, told)
+		if err != nil || got != `"`+reported+`"` {
+			t.Errorf("%s is told %s, %v, want %s", row, got, err, reported)
 		}
 	}
 	b.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{{Path: &gpb.Path{}, Val: ietf("{}")}}})

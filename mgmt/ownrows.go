@@ -54,7 +54,7 @@ func (s *archiver) claim(ctx context.Context, changes []set.RowChange) (written 
 			return nil, err
 		}
 	}
-	if apart || c.Name != t.User && s.tellsApart() {
+	if apart || c.Name != t.User && s.hasAccounts() {
 		return func(done bool) {
 			if done {
 				s.noteOthers(t, c.Name, changes)
@@ -92,7 +92,7 @@ func (s *archiver) noteOwn(t *unconfirmedCommit, changes []set.RowChange) {
 	for _, ch := range changes {
 		switch {
 		case t.Others[ch.Key] != "":
-		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.Key), digest(ch.Before)):
+		case !t.begins && s.hasAccounts() && !slices.Contains(s.left(t, ch.Key), digest(ch.Before)):
 			t.Others[ch.Key] = pastServers
 		default:
 			t.Own[ch.Key] = []string{digest(ch.Before), digest(ch.After)}
@@ -137,7 +137,7 @@ func (s *archiver) rowSeen(c *auth.Caller, key string) string {
 }
 
 // tellsApart reports whether users are configured. Only then do callers have names that distinguish them.
-func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
+func (s *Server) hasAccounts() bool { return s.guard.HasAccounts() }
 
 // reverted returns the content of CONFIG_DB after a trial is undone. A row returns to its content in back if the
 // trial's user may write it and no other client has changed it. stays names the other rows.
@@ -151,7 +151,7 @@ func (s *archiver) reverted(t *unconfirmedCommit, back, is configfile.Rows) (wan
 		key := d.Table + "|" + d.Key
 		was, now := back[d.Table][d.Key], is[d.Table][d.Key]
 		by := t.Others[key]
-		if by == "" && s.tellsApart() && !slices.Contains(s.left(t, key), digest(now)) {
+		if by == "" && s.hasAccounts() && !slices.Contains(s.left(t, key), digest(now)) {
 			by = pastServers
 		}
 		switch {

@@ -89,9 +89,9 @@ func TestFilesReadAgain(t *testing.T) {
 		if f.login("root", "p") != nil || f.login("u", "newer") != nil {
 			t.Errorf("%q is in force", broken)
 		}
-		if told := strings.Join(f.server.Troubles(), "; "); !strings.Contains(told, f.users) ||
-			!strings.Contains(told, "stays in force") {
-			t.Errorf("%q: told is %q", broken, told)
+		if reported := strings.Join(f.server.Troubles(), "; "); !strings.Contains(reported, f.users) ||
+			!strings.Contains(reported, "stays in force") {
+			t.Errorf("%q: told is %q", broken, reported)
 		}
 	}
 	if err := os.Remove(f.users); err != nil {
@@ -218,8 +218,8 @@ func TestClientCAReadAgain(t *testing.T) {
 	if err := capabilities(b, clients["first"]); err != nil {
 		t.Errorf("a broken file is in force: %v", err)
 	}
-	if told := strings.Join(b.server.Troubles(), "; "); !strings.Contains(told, "client CA: no certificate in "+file) {
-		t.Errorf("told is %q", told)
+	if got := strings.Join(b.server.Troubles(), "; "); !strings.Contains(got, "client CA: no certificate in "+file) {
+		t.Errorf("told is %q", got)
 	}
 	use(second)
 	lookAgain()

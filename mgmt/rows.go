@@ -17,7 +17,7 @@ import (
 // sources returns the functions that make rows of tables that are in no database.
 func (s *Server) sources() map[string]fetch.Source {
 	all := map[string]fetch.Source{
-		models.SourceTold: s.toldRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
+		models.SourceRepresented: s.representedRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 	}
@@ -33,7 +33,7 @@ func (s *Server) sources() map[string]fetch.Source {
 }
 
 // toldRows returns, for each row of CONFIG_DB, whether other nodes of the tree represent it.
-func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
+func (s *Server) representedRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	rows, err := s.stored(ctx)
 	if err != nil {
 		return nil, err

@@ -12,13 +12,13 @@ type clock struct {
 	after time.Duration
 }
 
-func newClock(tell func() (time.Time, time.Duration)) *clock {
-	if tell == nil {
+func newClock(report func() (time.Time, time.Duration)) *clock {
+	if report == nil {
 		start := time.Now()
-		tell = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
+		report = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
 	}
-	c := &clock{time: tell}
-	c.begun, c.after = tell()
+	c := &clock{time: report}
+	c.begun, c.after = report()
 	c.begun = c.begun.Round(0) // without the reading of a monotonic clock
 	return c
 }

@@ -23,7 +23,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.flushCount, _ = d.flushes(ctx)
 	c := checks{daemon: d}
 	backoff := minBackoff
-	told := "not yet"
+	reported := "not yet"
 	for {
 		err := c.due(ctx)
 		if err == nil {
@@ -42,7 +42,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		} else {
 			backoff = minBackoff
 		}
-		told = d.announce(told, err)
+		reported = d.announce(reported, err)
 		if !d.wait(ctx, retry) {
 			return nil
 		}

@@ -222,9 +222,9 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 
 // remark returns a note about the requested information that a plan does not record.
 func (o *Orch) remark(p *record.Plan) string {
-	told := func(r record.Recorded) bool { return len(r.Actions) > 0 }
+	reported := func(r record.Recorded) bool { return len(r.Actions) > 0 }
 	switch {
-	case p.Mode != record.ModeAction || slices.ContainsFunc(p.Recorded, told):
+	case p.Mode != record.ModeAction || slices.ContainsFunc(p.Recorded, reported):
 		return ""
 	case len(o.graph.Acts()) == 0:
 		return "no action is recorded: the switch runs no program that has a table with two actions, and actions of its " +

@@ -89,7 +89,7 @@ func TestMomentsAreWhole(t *testing.T) {
 
 // Every registered function is called with each drop, in the order of registration, until it is stopped. The other
 // functions are still called then.
-func TestDropsAreToldToAll(t *testing.T) {
+func TestDropsAreReportedToAll(t *testing.T) {
 	r := newRig(t, profile.Small())
 	var got []string
 	ask := func(name string) (stop func()) {

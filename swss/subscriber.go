@@ -120,12 +120,12 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
 	err = NewTable(s.db, s.table).readRows(ctx, keys, s.rowOf(), func(key string, row FieldValues, size int64) {
-		was, tell := s.reports(key)
+		was, report := s.reports(key)
 		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
 			item = s.set(key, row, size)
 			next[key] = weight(key, row)
-		} else if !tell {
+		} else if !report {
 			return
 		}
 		if s.Over(key) {
@@ -198,7 +198,7 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 }
 
 // reports returns the weight of a row that was delivered, and whether its deletion is delivered.
-func (s *Subscriber) reports(key string) (was int64, tell bool) {
+func (s *Subscriber) reports(key string) (was int64, report bool) {
 	was, known := s.known[key]
 	return was, known || s.brief
 }

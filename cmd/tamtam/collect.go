@@ -195,7 +195,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 		return err
 	}
 	last := map[string]string{}
-	tell := func(e dial.Event) { // prints each new state once
+	report := func(e dial.Event) { // prints each new state once
 		what := e.Target
 		if e.Session != "" {
 			what += ", session " + e.Session
@@ -206,7 +206,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 		}
 	}
 	for {
-		err := c.join(ctx, cmd, paths, network, tell, give)
+		err := c.join(ctx, cmd, paths, network, report, give)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -236,10 +236,10 @@ func (c *collect) again(ctx context.Context, cmd *cobra.Command) (dial.File, *to
 
 // join joins along paths until ctx ends or an error occurs, or until the graphs of the switches change.
 func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File, network *topology.Topology,
-	tell func(dial.Event), give func([]marks.Result) error,
+	report func(dial.Event), give func([]marks.Result) error,
 ) error {
 	if network == nil {
-		return dial.Run(ctx, paths, c.network.dial, tell, give)
+		return dial.Run(ctx, paths, c.network.dial, report, give)
 	}
 	for _, g := range paths.Graphs {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s\n", g)
@@ -255,7 +255,7 @@ func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File,
 			cancel()
 		}
 	}()
-	return dial.Run(ctx, paths, c.network.dial, tell, give)
+	return dial.Run(ctx, paths, c.network.dial, report, give)
 }
 
 // measured returns the paths and graphs of a file. Without a file it returns the graphs that follow from the topology,

@@ -227,7 +227,7 @@ func newFaultList(t *faultTarget) *cobra.Command {
 messages that a fault has affected. The exit code is 1 if no daemon accepts faults.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
-				told, unread, err := fault.Reported(ctx, r)
+				reported, unread, err := fault.Reported(ctx, r)
 				if err != nil {
 					return err
 				}
@@ -235,7 +235,7 @@ messages that a fault has affected. The exit code is 1 if no daemon accepts faul
 				if err != nil {
 					return err
 				}
-				list := fault.List{Accepting: accepting, Faults: told}
+				list := fault.List{Accepting: accepting, Faults: reported}
 				if asJSON {
 					err = printJSON(cmd.OutOrStdout(), list.JSON())
 				} else {

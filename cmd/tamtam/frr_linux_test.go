@@ -331,8 +331,8 @@ func (s *frrSwitch) byBGP(n int, there bool) time.Duration {
 		all := strings.Join(keys, "\n")
 		for prefix, hop := range map[string]string{v4: fmt.Sprintf("10.0.0.%d", 2-n), v6: fmt.Sprintf("2001:db8::%d", 3-n)} {
 			row := s.route(prefix)
-			told := row["protocol"] == "bgp" && row["ifname"] == "Ethernet4" && row["nexthop"] == hop
-			if inASIC := strings.Contains(all, `"dest":"`+prefix+`"`); told != there || inASIC != there ||
+			reported := row["protocol"] == "bgp" && row["ifname"] == "Ethernet4" && row["nexthop"] == hop
+			if inASIC := strings.Contains(all, `"dest":"`+prefix+`"`); reported != there || inASIC != there ||
 				!there && len(row) > 0 {
 				return false
 			}

@@ -186,8 +186,8 @@ func TestReadFragments(t *testing.T) {
 			1: "8 records in 3 messages, 0 lost, 1 messages that are wrong, " +
 				"4 records that could not be read, or were lost beside them\n",
 		}[missing]
-		told := "1 fragment of 1 packet could not be joined"
-		if code != 0 || !strings.HasSuffix(out.String(), want) || strings.Contains(errOut.String(), told) != (missing >= 0) {
+		reported := "1 fragment of 1 packet could not be joined"
+		if code != 0 || !strings.HasSuffix(out.String(), want) || strings.Contains(errOut.String(), reported) != (missing >= 0) {
 			t.Errorf("without fragment %d: exit %d, %s%s, want %q", missing, code, &out, &errOut, want)
 		}
 	}

@@ -51,12 +51,12 @@ func listening(t *testing.T, args ...string) (at string, end func() (code int, p
 		done <- code
 	}()
 	lines := bufio.NewReader(pr)
-	told, err := lines.ReadString('\n')
+	answer, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
 	go io.Copy(io.Discard, lines)
-	return strings.TrimSpace(strings.TrimPrefix(told, "tamtam: listening at ")), func() (int, string) {
+	return strings.TrimSpace(strings.TrimPrefix(answer, "tamtam: listening at ")), func() (int, string) {
 		code := <-done
 		return code, out.String()
 	}

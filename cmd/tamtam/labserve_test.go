@@ -49,17 +49,17 @@ func TestLabServe(t *testing.T) {
 			}
 		}
 	}
-	told := map[string]int64{} // counts of the rule's drops, by drop reports and by records
+	reported := map[string]int64{} // counts of the rule's drops, by drop reports and by records
 	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
 		for _, d := range b.Drops {
 			if d.Switch == "spine2" && d.Reason == "acl" && d.Flags == 0 {
-				told[d.Source] += d.Packets
+				reported[d.Source] += d.Packets
 			}
 		}
 		return true
 	})
-	if err != nil || told["ipfix"] == 0 || told["ipfix"] != told["record"] {
-		t.Errorf("%v dropped by the rule, %v: want as many by reports as by records", told, err)
+	if err != nil || reported["ipfix"] == 0 || reported["ipfix"] != reported["record"] {
+		t.Errorf("%v dropped by the rule, %v: want as many by reports as by records", reported, err)
 	}
 }
 

@@ -422,7 +422,7 @@ func (l *lineup) elements() (names []string) {
 
 // judge returns for each element how a collector has read it. A collector that does not distinguish absent values may
 // omit a 0.
-func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]string {
+func (l *lineup) judge(who string, got, want []reading, reports bool) map[string]string {
 	verdict := map[string]string{"records read": fmt.Sprintf("%d of %d", len(got), len(l.want)),
 		"a template that was lost came again": "no"}
 	byKey := map[string]reading{}
@@ -454,7 +454,7 @@ func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]s
 		}
 		for name, value := range w {
 			got := r[name]
-			if value == "0" && got == "" && !tells {
+			if value == "0" && got == "" && !reports {
 				got = value
 			}
 			l.judgeValue(who, name, got, value, seen[name], verdict)

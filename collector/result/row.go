@@ -168,10 +168,10 @@ type Source struct {
 	LeftOut int64 // number of events that could not be joined, such as those of unknown switches; -1 if unknown
 	Latest  int64 // latest event time; 0 if there was none
 	// time up to which the source reported its data as complete or as lost; 0 if it has not reported
-	Told    int64
-	Silent  bool // true if the source was left out of the watermark
-	Number  uint64
-	Promise int64
+	ReportedUntil int64
+	Silent        bool // true if the source was left out of the watermark
+	Number        uint64
+	Promise       int64
 }
 
 // A Position is the state of a partition: all that a worker needs to continue as if it had never stopped.

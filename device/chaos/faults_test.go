@@ -64,11 +64,11 @@ func (p *liveSwitch) injected(name, what string) {
 
 // hits returns how often the faults of a daemon have been applied.
 func (p *liveSwitch) hits(name string) (sum int) {
-	told, _, err := fault.Reported(p.Context(), p.redis)
+	reported, _, err := fault.Reported(p.Context(), p.redis)
 	if err != nil {
 		return 0 // Redis is unusable
 	}
-	for _, n := range told {
+	for _, n := range reported {
 		if n.At == name {
 			sum += n.Hits
 		}
@@ -288,8 +288,8 @@ func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if told, unread, err := fault.Reported(t.Context(), p.redis); err != nil || len(told)+len(unread) > 0 {
-		t.Errorf("%+v, %v, %v", told, unread, err)
+	if reported, unread, err := fault.Reported(t.Context(), p.redis); err != nil || len(reported)+len(unread) > 0 {
+		t.Errorf("%+v, %v, %v", reported, unread, err)
 	}
 	p.same(devicetest.TwoPorts())
 }

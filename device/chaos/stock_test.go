@@ -305,7 +305,7 @@ func (s *stockSwitch) restarts() (took time.Duration) {
 	begin := time.Now()
 	s.launch("orchagent")
 	took, cpu := s.adopted("a restart of orchagent", begin)
-	adopted := s.toldAdopted().Sub(begin)
+	adopted := s.adoptedAt().Sub(begin)
 	s.Logf("stock: groups %d objects %d adopted_ms %d ready_ms %d cpu_ms %d changes %d", stockGroups(), len(s.objects),
 		adopted.Milliseconds(), took.Milliseconds(), cpu.Milliseconds(), s.unchanged("a restart of orchagent"))
 	return took
@@ -315,7 +315,7 @@ var adoptedLine = regexp.MustCompile(`(?m)^time=(\S+) .*msg="the ASIC was adopte
 
 // toldAdopted returns the time at which orchagent logged that it has adopted the ASIC. It searches only the part of the
 // log that was not read before.
-func (s *stockSwitch) toldAdopted() time.Time {
+func (s *stockSwitch) adoptedAt() time.Time {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "orchagent.log"))
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 func TestAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB)
-	told := subscribeAlarms(t, r)
+	alarms := subscribeAlarms(t, r)
 	a := NewAlarms(r)
 	now := time.Unix(1_000_000, 0)
 	alive, owners := map[string]*health{}, map[string]string{}
@@ -40,7 +40,7 @@ func TestAlarms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tell := func(name, reason string) {
+	report := func(name, reason string) {
 		h := alive[name]
 		if h.report(reason); reason == "" {
 			h.clock = func() time.Time { return h.state.Since.Add(debounceTime) }
@@ -57,7 +57,7 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	for _, name := range daemons {
-		tell(name, "")
+		report(name, "")
 		mark(name)
 	}
 	row(swss.ConfigDB, "PORT|Ethernet0", "speed", "100000")
@@ -73,10 +73,10 @@ func TestAlarms(t *testing.T) {
 		want   string // "id severity text@seconds", by id
 	}{
 		{"all is well", 0, func() {}, ""},
-		{"one waits", time.Second, func() { tell("syncd", "Redis is full") }, "syncd-not-ready MAJOR Redis is full@1"},
-		{"for something else", time.Second, func() { tell("syncd", "Redis is away") },
+		{"one waits", time.Second, func() { report("syncd", "Redis is full") }, "syncd-not-ready MAJOR Redis is full@1"},
+		{"for something else", time.Second, func() { report("syncd", "Redis is away") },
 			"syncd-not-ready MAJOR Redis is away@1"},
-		{"for nothing", time.Second, func() { tell("syncd", "") }, ""},
+		{"for nothing", time.Second, func() { report("syncd", "") }, ""},
 		{"drift, healed before anybody looked", time.Second, func() { compared(drift.State{Passes: 1, Drift: 2, Healed: 2}) },
 			"syncd-drift WARNING drift was seen 2 times and healed 2 times since the process began@4"},
 		{"a while later", alarmsStay - time.Second, func() {},
@@ -104,7 +104,7 @@ func TestAlarms(t *testing.T) {
 			"orchagent-not-own MAJOR its row in STATE_DB does not end by itself: no daemon wrote it@3697"},
 		{"it is there again", time.Second, func() {
 			alive["orchagent"] = newHealth("orchagent")
-			tell("orchagent", "")
+			report("orchagent", "")
 			owners["orchagent"] = alive["orchagent"].owner
 			mark("orchagent")
 		}, ""},
@@ -184,7 +184,7 @@ func TestAlarms(t *testing.T) {
 		if text := strings.Join(got, "\n"); text != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, text, tt.want)
 		}
-		told.are(rows)
+		alarms.are(rows)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestAlarmHistory(t *testing.T) {
 }
 
 // alarmsTold holds the alarms that a subscriber has received, by id.
-type alarmsTold struct {
+type receivedAlarms struct {
 	t     *testing.T
 	rpc   gpb.GNMI_SubscribeClient
 	rows  map[string]swss.FieldValues
@@ -238,7 +238,7 @@ type alarmsTold struct {
 }
 
 // subscribeAlarms subscribes to alarms of a server on the databases, on change.
-func subscribeAlarms(t *testing.T, r *swss.Redis) *alarmsTold {
+func subscribeAlarms(t *testing.T, r *swss.Redis) *receivedAlarms {
 	t.Helper()
 	s, err := mgmt.NewServer(mgmt.Config{Redis: r, Addr: "127.0.0.1:0", Insecure: true})
 	if err != nil {
@@ -266,11 +266,11 @@ func subscribeAlarms(t *testing.T, r *swss.Redis) *alarmsTold {
 	if err := rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}); err != nil {
 		t.Fatal(err)
 	}
-	return &alarmsTold{t: t, rpc: rpc, rows: map[string]swss.FieldValues{}}
+	return &receivedAlarms{t: t, rpc: rpc, rows: map[string]swss.FieldValues{}}
 }
 
 // next receives a message.
-func (a *alarmsTold) next() {
+func (a *receivedAlarms) next() {
 	a.t.Helper()
 	m, err := a.rpc.Recv()
 	if err != nil {
@@ -297,7 +297,7 @@ func (a *alarmsTold) next() {
 }
 
 // are waits until the subscriber has exactly these rows.
-func (a *alarmsTold) are(want map[string]swss.FieldValues) {
+func (a *receivedAlarms) are(want map[string]swss.FieldValues) {
 	a.t.Helper()
 	for !a.first || !reflect.DeepEqual(a.rows, want) {
 		a.next()

@@ -94,7 +94,7 @@ const lookAgain = time.Second
 
 // run keeps STATE_DB in line with the reason until ctx ends. When the state is known again and the ASIC matches the
 // configuration, it calls tellPorts, which reports the state of ports.
-func (d *asicState) run(ctx context.Context, tellPorts func(context.Context) error) {
+func (d *asicState) run(ctx context.Context, reportPorts func(context.Context) error) {
 	rows, ports := false, false // whether rows, or ports, are reported as unknown
 	for {
 		var again <-chan time.Time
@@ -108,7 +108,7 @@ func (d *asicState) run(ctx context.Context, tellPorts func(context.Context) err
 		case !d.isSure():
 			rows = false // the results of the rows are still to be reported
 		case ports:
-			if err := errors.Join(d.restore(ctx, rows), tellPorts(ctx)); err != nil {
+			if err := errors.Join(d.restore(ctx, rows), reportPorts(ctx)); err != nil {
 				again = time.After(lookAgain)
 				break
 			}

@@ -27,7 +27,7 @@ func disturbed(desk *fault.Controller, kernel func() altmark.KernelClock) func()
 
 // faults adds the alarms of deliberate faults.
 func (a *Alarms) faults(ctx context.Context, want map[string]swss.FieldValues) error {
-	told, _, err := fault.Reported(ctx, a.redis) // a row that cannot be read is not from a fault controller
-	maps.Copy(want, fault.Alarms(told))
+	reported, _, err := fault.Reported(ctx, a.redis) // a row that cannot be read is not from a fault controller
+	maps.Copy(want, fault.Alarms(reported))
 	return err
 }

@@ -140,12 +140,12 @@ func (h *health) setLacks(lacks func(context.Context) string) {
 func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
-	for told := false; ; {
+	for reported := false; ; {
 		beat, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang while a new one would work
 		err := h.renew(beat, r)
 		cancel()
-		if failed := err != nil && ctx.Err() == nil; failed != told {
-			if told = failed; failed {
+		if failed := err != nil && ctx.Err() == nil; failed != reported {
+			if reported = failed; failed {
 				log.Error(h.name+" cannot report its health", "because", swss.Why(err))
 			} else {
 				log.Info(h.name + " can report its health again")
@@ -248,7 +248,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	}
 	switch {
 	case reason == "" && h.lacked.Reason != "":
-		h.tellAgain()
+		h.resetSince()
 		state.Since, h.lacked = h.clock(), DaemonState{}
 	case reason != "":
 		if reason != h.lacked.Reason {
@@ -260,7 +260,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 }
 
 // tellAgain records that the daemon is ready from now on.
-func (h *health) tellAgain() {
+func (h *health) resetSince() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.state.Since = h.clock()

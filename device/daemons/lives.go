@@ -124,7 +124,7 @@ func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger,
 	}
 	h.setSilent(true)
 	defer h.setSilent(false)
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		for range 2 { // after two beats the other process has written its row
 			select {
 			case <-ctx.Done():
@@ -136,7 +136,7 @@ func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger,
 		if err == nil && (!heard || state.Owner == h.owner) {
 			return nil
 		}
-		if !told {
+		if !reported {
 			log.Error(h.name+" stands back: another process of that name works on the databases", "process", state.Owner)
 		}
 	}

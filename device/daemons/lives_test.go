@@ -23,26 +23,26 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	lives, done := make(chan string), make(chan error, 1)
 	refused := func(ctx context.Context, h *health, _ *swss.Claim) error {
 		h.mu.Lock()
-		told := h.state.Reason
+		reported := h.state.Reason
 		h.mu.Unlock()
 		select {
-		case lives <- told:
+		case lives <- reported:
 		case <-ctx.Done():
 		}
 		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrReset)
 	}
 	go func() { done <- runRepeatedly(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
-	var told []string
+	var reported []string
 	for range 4 {
-		told = append(told, <-lives)
+		reported = append(reported, <-lives)
 	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	for i, in := range []string{"100ms", "200ms", "400ms"} {
-		if want := "SAI_STATUS_FAILURE; tried again in " + in; !strings.HasSuffix(told[i+1], want) {
-			t.Errorf("told %q, want %q", told[i+1], want)
+		if want := "SAI_STATUS_FAILURE; tried again in " + in; !strings.HasSuffix(reported[i+1], want) {
+			t.Errorf("told %q, want %q", reported[i+1], want)
 		}
 	}
 }

@@ -72,8 +72,8 @@ func (o *badObjects) look(ctx context.Context, now time.Time) (err error) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		table, _, _ := o.state.Split(name)
-		_, told := o.tables[table]
-		return !told
+		_, reported := o.tables[table]
+		return !reported
 	})
 	return o.state.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		table, key, _ := o.state.Split(names[i])

@@ -386,14 +386,14 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	}
 	var o *Orchagent
 	began := make(chan struct{}) // closed when o is usable
-	telling, end := context.WithCancel(ctx)
-	told := make(chan struct{})
+	reporting, end := context.WithCancel(ctx)
+	finished := make(chan struct{})
 	go func() {
-		defer close(told)
-		c.asicState.run(telling, func(ctx context.Context) error {
+		defer close(finished)
+		c.asicState.run(reporting, func(ctx context.Context) error {
 			select {
 			case <-began:
-				return o.tellPorts(ctx)
+				return o.reportPorts(ctx)
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -401,7 +401,7 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	}()
 	defer func() {
 		end()
-		<-told
+		<-finished
 	}()
 	o, err := NewOrchagent(ctx, r, c)
 	if err != nil {
@@ -448,7 +448,7 @@ func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
 }
 
 // tellPorts reports the state of ports and LAGs again, after the state of the ASIC was unknown.
-func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
+func (o *Orchagent) reportPorts(ctx context.Context) (err error) {
 	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Report(ctx) })
 	return errors.Join(doErr, err)
 }

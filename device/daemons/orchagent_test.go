@@ -23,10 +23,10 @@ func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, told := newASICState(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
+	d, calls := newASICState(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go d.run(ctx, func(context.Context) error { told <- struct{}{}; return nil })
+	go d.run(ctx, func(context.Context) error { calls <- struct{}{}; return nil })
 	d.say("syncd is gone")
 	for status := ""; status != schema.OperUnknown; {
 		row, _, err := port.Get(t.Context(), "Ethernet0")
@@ -38,7 +38,7 @@ func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 	d.say("")
 	d.applied()
 	select {
-	case <-told:
+	case <-calls:
 	case <-time.After(3 * time.Minute):
 		t.Error("the port is never told")
 	}

@@ -38,7 +38,7 @@ func (s *strangers) met(them bool, lasted time.Duration) {
 
 // leave waits until other clients make no more requests, if the last run detected any. It calls tell with a text that
 // contains their number.
-func (s *strangers) leave(ctx context.Context, tell func(why string)) error {
+func (s *strangers) leave(ctx context.Context, report func(why string)) error {
 	if !s.there {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (s *strangers) leave(ctx context.Context, tell func(why string)) error {
 		if now.Sub(last) >= s.quiet {
 			return nil
 		}
-		tell(strangersText(len(seen)))
+		report(strangersText(len(seen)))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -27,7 +27,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	}
 	debugmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
-	forward.CompareTold(d, r)
+	forward.CompareReported(d, r)
 	forward.ReportUnapplied(d, r)
 	return d
 }

@@ -24,7 +24,7 @@ const wireLife = 10 * time.Second
 func runWires(
 	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide, c Common,
 ) error {
-	told := make(chan []wire.Port, 1)
+	reported := make(chan []wire.Port, 1)
 	var taken atomic.Pointer[string]
 	if c.health != nil {
 		c.health.setLacks(func(context.Context) string {
@@ -38,7 +38,7 @@ func runWires(
 	look := func(ports []wire.Port) {
 		taken.Store(takenPorts(ports))
 		select {
-		case told <- ports:
+		case reported <- ports:
 		default: // Redis is slow; the next report has more
 		}
 	}
@@ -70,7 +70,7 @@ func runWires(
 			select {
 			case <-ctx.Done():
 				return nil
-			case ports := <-told:
+			case ports := <-reported:
 				for _, p := range ports {
 					row := wireRow(p)
 					addDropped(row, chip, p.Name)

@@ -133,15 +133,15 @@ func (x *SFlowTest) WantFlows(flows map[uint32][]*wire.FlowSample, good, bad int
 }
 
 // WantTold checks, in rows of STATE_DB, the status and the beginning of the reason.
-func (x *SFlowTest) WantTold(want map[string]string) {
+func (x *SFlowTest) WantReported(want map[string]string) {
 	x.Helper()
-	for key, told := range want {
+	for key, reported := range want {
 		table, name, _ := strings.Cut(key, "|")
 		row, _, err := swss.NewTable(x.Redis.DB(swss.StateDB), table).Get(x.Context(), name)
-		if got := row["status"] + " " + row["reason"]; err != nil || !strings.HasPrefix(got, told) ||
-			told[len(told)-1] == ' ' &&
-				told != "failed " && got != told {
-			x.Errorf("%s: %q, want %q; %v", key, got, told, err)
+		if got := row["status"] + " " + row["reason"]; err != nil || !strings.HasPrefix(got, reported) ||
+			reported[len(reported)-1] == ' ' &&
+				reported != "failed " && got != reported {
+			x.Errorf("%s: %q, want %q; %v", key, got, reported, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // faults checks for deliberately injected faults.
 func faults(ctx context.Context, p *installation) answer {
-	told, unread, err := fault.Reported(ctx, p.r)
+	reported, unread, err := fault.Reported(ctx, p.r)
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}
@@ -23,7 +23,7 @@ func faults(ctx context.Context, p *installation) answer {
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}
-	text := fault.Words(told)
+	text := fault.Words(reported)
 	switch {
 	case text != "":
 		return fail("tamtam fault clear", "%s", text)
@@ -31,8 +31,8 @@ func faults(ctx context.Context, p *installation) answer {
 		return fail("start it again, or redis-cli config set maxmemory", "%s ended while it kept Redis full on purpose", left)
 	case len(unread) > 0:
 		return warn("redis-cli -n 6 del 'TAMTAM_FAULT|NAME'", "rows that cannot be read: %v", errors.Join(unread...))
-	case len(told) > 0:
-		return warn("look again in a few seconds", "%d were over within the last seconds", len(told))
+	case len(reported) > 0:
+		return warn("look again in a few seconds", "%d were over within the last seconds", len(reported))
 	case len(accepting) > 0:
 		return warn("start them without --allow-faults where faults are not meant to be",
 			"none, but every client of Redis can inject faults into %s", strings.Join(accepting, ", "))

@@ -257,23 +257,23 @@ func descriptors(_ context.Context, p *installation) answer {
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")
 	}
-	told := fail("", "")
-	told.verdict = OK
+	reported := fail("", "")
+	reported.verdict = OK
 	for _, o := range list {
 		open, limit, err := o.files()
 		do := fmt.Sprintf("raise the limit (ulimit -n, LimitNOFILE=) of %s and restart it", o.name)
 		switch {
 		case err != nil:
-			told = unknown("%s (%d): %v", o.name, o.pid, err)
+			reported = unknown("%s (%d): %v", o.name, o.pid, err)
 		case float64(open) > nearlyFull*float64(limit):
 			return fail(do, "%s (%d) has %d of %d files open", o.name, o.pid, open, limit)
 		case limit < leastFiles:
 			return warn(do, "%s (%d) may open %d files only", o.name, o.pid, limit)
-		case told.verdict == OK:
-			told.found = strings.TrimPrefix(told.found+fmt.Sprintf(", %s %d of %d", o.name, open, limit), ", ")
+		case reported.verdict == OK:
+			reported.found = strings.TrimPrefix(reported.found+fmt.Sprintf(", %s %d of %d", o.name, open, limit), ", ")
 		}
 	}
-	return told
+	return reported
 }
 
 // versions compares the executable of each daemon with this one.

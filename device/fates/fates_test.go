@@ -43,8 +43,8 @@ type fated struct {
 	saw    map[string]int
 	// told counts the drops that the chip reported. It includes frames that only the CPU receives, with the reason why
 	// no port sends them.
-	told fateCounts
-	why  map[string]string // reason by the part of a frame that a record contains
+	chipDrops fateCounts
+	why       map[string]string // reason by the part of a frame that a record contains
 	// discards counts the drops that sFlow reported.
 	discards  fateCounts // by sFlow
 	datagrams uint32
@@ -97,7 +97,7 @@ func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int)
 			t.Errorf("%v", p)
 		}
 	}
-	f.told, f.why = fateCounts{}, map[string]string{}
+	f.chipDrops, f.why = fateCounts{}, map[string]string{}
 	names := map[saisim.PortID]string{saisim.CPUPort: "CPU"}
 	for _, id := range f.Chip.Ports() {
 		names[id] = f.Chip.PortName(id)
@@ -115,7 +115,7 @@ func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int)
 		case d.Punted:
 			f.why[head(d.Data)] = d.Why.String()
 		default:
-			f.told[[2]string{names[d.Port], d.Why.String()}]++
+			f.chipDrops[[2]string{names[d.Port], d.Why.String()}]++
 		}
 	})
 	to, _ := f.Chip.PortByName(fateCollector)
@@ -327,8 +327,8 @@ func (f *fated) counters() {
 	if !maps.Equal(got, want) {
 		f.Errorf("ports count %v, the model %v", got, want)
 	}
-	if !maps.Equal(f.told, f.drops) {
-		f.Errorf("the chip tells of %v, the model %v", f.told, f.drops)
+	if !maps.Equal(f.chipDrops, f.drops) {
+		f.Errorf("the chip tells of %v, the model %v", f.chipDrops, f.drops)
 	}
 	f.kept()
 	f.readers()

@@ -41,8 +41,8 @@ func dscpClasses() *pipe.Program {
 func TestRecordedActionsAreTheTruth(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 4}, func(t *testing.T, seed uint64) {
 		for _, tt := range []struct {
-			phv  string
-			told bool // whether the record has bits for every action
+			phv      string
+			complete bool // whether the record has bits for every action
 		}{{"32", true}, {"8", false}} {
 			r := newRecording(t, profile.Small(), dscpClasses(), swss.FieldValues{"mode": record.ModeAction, "phv": tt.phv,
 				"must-record": "ingress.class"})
@@ -65,7 +65,7 @@ func TestRecordedActionsAreTheTruth(t *testing.T) {
 					&layers.UDP{SrcPort: layers.UDPPort(1000 + i), DstPort: layers.UDPPort(99 + rnd.IntN(9))})})
 			}
 			plan := r.plan("s0")
-			if plan.Mode != record.ModeAction || tt.told != slices.ContainsFunc(plan.Recorded,
+			if plan.Mode != record.ModeAction || tt.complete != slices.ContainsFunc(plan.Recorded,
 				func(x record.Recorded) bool { return x.Table == "ingress.class" && x.Actions != nil }) {
 				t.Fatalf("mode %s, recorded %+v", plan.Mode, plan.Recorded)
 			}
@@ -98,7 +98,7 @@ func TestRecordedActionsAreTheTruth(t *testing.T) {
 					open++
 				}
 			}
-			if len(packets) != 60 || tt.told != (said > 0) || tt.told != (open == 0) {
+			if len(packets) != 60 || tt.complete != (said > 0) || tt.complete != (open == 0) {
 				t.Errorf("phv %s: of %d packets the actions of %d were told, and of %d not", tt.phv, len(packets), said, open)
 			}
 		}

@@ -28,7 +28,7 @@ const byQueue = `{"name": "by-queue",
 
 // A record contains port, queue, length and trap of its packet. These determine which gates were open, and what the
 // packet has matched before the trap. If a plan's bits alone leave several possible paths, these facts leave one.
-func TestRecordsToldByWhereTheyEnded(t *testing.T) {
+func TestRecordsByWhereTheyEnded(t *testing.T) {
 	program, err := pipe.Read(strings.NewReader(byQueue))
 	if err != nil {
 		t.Fatal(err)

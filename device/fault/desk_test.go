@@ -83,9 +83,9 @@ func TestInjectAndClear(t *testing.T) {
 			t.Error("answered, and not in force")
 		}
 		until(t, "that it was met is told", func() bool {
-			told, unread, err := Reported(t.Context(), r)
-			return err == nil && len(unread) == 0 && len(told) == 1 && told[0].ID == n.ID && told[0].Hits == 1 &&
-				told[0].At == "syncd"
+			reported, unread, err := Reported(t.Context(), r)
+			return err == nil && len(unread) == 0 && len(reported) == 1 && reported[0].ID == n.ID && reported[0].Hits == 1 &&
+				reported[0].At == "syncd"
 		})
 		if text, since := d.InForce(); !strings.HasPrefix(text,
 			"faults are injected on purpose: SAI set: SAI_STATUS_FAILURE, until ") || since.IsZero() {
@@ -96,8 +96,8 @@ func TestInjectAndClear(t *testing.T) {
 			t.Error(cleared, err)
 		}
 		until(t, "that it is over is told", func() bool {
-			told, _, err := Reported(t.Context(), r)
-			return err == nil && len(told) == 1 && told[0].Over == "cleared" && InWords(t.Context(), r) == ""
+			reported, _, err := Reported(t.Context(), r)
+			return err == nil && len(reported) == 1 && reported[0].Over == "cleared" && InWords(t.Context(), r) == ""
 		})
 	})
 }
@@ -143,8 +143,8 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
-		if told, _, err := Reported(t.Context(), r); err != nil || len(told) != 0 {
-			t.Errorf("%+v, %v", told, err)
+		if reported, _, err := Reported(t.Context(), r); err != nil || len(reported) != 0 {
+			t.Errorf("%+v, %v", reported, err)
 		}
 	})
 }
@@ -174,10 +174,10 @@ func TestHostileRequests(t *testing.T) {
 		}
 		swss.NewTable(db, Table).Set(t.Context(), "orchagent", swss.FieldValues{"1": "garbage",
 			"2": `["kind","redis-full","until","soon"]`})
-		told, unread, err := Reported(t.Context(), r)
-		if err != nil || len(told) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread),
+		reported, unread, err := Reported(t.Context(), r)
+		if err != nil || len(reported) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread),
 			`TAMTAM_FAULT|orchagent "2": until "soon", want a time`) {
-			t.Errorf("%+v, %v, %v", told, unread, err)
+			t.Errorf("%+v, %v, %v", reported, unread, err)
 		}
 	})
 }
@@ -256,8 +256,8 @@ func TestRedisLeftFull(t *testing.T) {
 			_, stop := open(t, r, tt.name, tt.allowed)
 			until(t, "Redis takes rows", func() bool { return write(t, r) == nil })
 			until(t, "nothing is told", func() bool {
-				told, _, err := Reported(t.Context(), r)
-				return err == nil && (len(told) == 0 || tt.name != "syncd")
+				reported, _, err := Reported(t.Context(), r)
+				return err == nil && (len(reported) == 0 || tt.name != "syncd")
 			})
 			stop()
 		}
@@ -320,8 +320,8 @@ func TestRedisEmpty(t *testing.T) {
 			t.Errorf("%+v, %d keys in APPL_DB", n, size(swss.ApplDB))
 		}
 		until(t, "it is told", func() bool {
-			told, _, err := Reported(t.Context(), r)
-			return err == nil && len(told) == 1 && told[0].Over == "it is done" && told[0].String() == "STATE_DB was emptied"
+			reported, _, err := Reported(t.Context(), r)
+			return err == nil && len(reported) == 1 && reported[0].Over == "it is done" && reported[0].String() == "STATE_DB was emptied"
 		})
 		if inject(t, r, Fault{Kind: RedisEmpty, DB: AllDBs}); size(swss.ApplDB) != 0 {
 			t.Error("APPL_DB is not empty")

@@ -143,8 +143,8 @@ func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
 	if err != nil || !there {
 		return "", err
 	}
-	told, _, err := Reported(ctx, r)
-	for _, n := range told {
+	reported, _, err := Reported(ctx, r)
+	for _, n := range reported {
 		if n.Kind == RedisFull && n.Over == "" {
 			return "", nil
 		}

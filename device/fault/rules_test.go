@@ -152,7 +152,7 @@ func TestMessages(t *testing.T) {
 }
 
 // Faults are reported while they are in force and for a while after, and their number is limited.
-func TestTold(t *testing.T) {
+func TestReported(t *testing.T) {
 	b := newBench(t)
 	lost := Fault{Kind: NotificationsLose, For: time.Minute}
 	for range mostInjected {

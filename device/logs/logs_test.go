@@ -85,7 +85,7 @@ func TestFloodIsCounted(t *testing.T) {
 }
 
 // Pending counts are written when the process ends.
-func TestCloseTellsTheRest(t *testing.T) {
+func TestCloseReportsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		l, log := limited(&out)

@@ -74,7 +74,7 @@ func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 
 func (d *responder) serve(ctx context.Context) {
 	for {
-		d.keepAsTold(ctx)
+		d.keepAsConfigured(ctx)
 		asked, _ := d.requests.Pops(ctx) // Pops never fails here
 		for i, q := range asked {
 			ask := d.asks[q.Op]
@@ -95,7 +95,7 @@ func (d *responder) serve(ctx context.Context) {
 
 // keepAsTold makes the chip keep the packets that the switch's row selects. Without a valid row, the chip keeps
 // drops.
-func (d *responder) keepAsTold(ctx context.Context) {
+func (d *responder) keepAsConfigured(ctx context.Context) {
 	rows, err := d.settings.Pops(ctx)
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("which packets to keep is not known", "error", err)

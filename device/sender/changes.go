@@ -33,8 +33,8 @@ type watched struct {
 // quiet is the time after which it is reported that the databases do not answer.
 const quiet = 5 * time.Second
 
-func newChanges(r *swss.Redis, tell func(syslog.Message)) *changes {
-	c := &changes{listener: swss.NewListener(r), report: tell}
+func newChanges(r *swss.Redis, report func(syslog.Message)) *changes {
+	c := &changes{listener: swss.NewListener(r), report: report}
 	add := func(db swss.DBName, table string, say func(string, string, map[string]string) (string, syslog.Message)) {
 		c.tables = append(c.tables, &watched{
 			Subscriber: swss.NewSubscriber(c.listener, r.DB(db), table).Bound(), last: map[string]string{}, say: say,
@@ -106,7 +106,7 @@ func (c *changes) missed(now time.Time, err error) {
 }
 
 // take reports a row by calling tell, if the row's word has changed.
-func (t *watched) report(now time.Time, item swss.KeyOpFieldsValues, tell func(syslog.Message)) {
+func (t *watched) report(now time.Time, item swss.KeyOpFieldsValues, report func(syslog.Message)) {
 	was, known := t.last[item.Key]
 	var row map[string]string
 	if item.Op == swss.OpSet {
@@ -124,7 +124,7 @@ func (t *watched) report(now time.Time, item swss.KeyOpFieldsValues, tell func(s
 		return
 	}
 	m.At = now
-	tell(m)
+	report(m)
 }
 
 // because appends a reason to a text.

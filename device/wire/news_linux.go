@@ -62,7 +62,7 @@ var openNews = func() (fd int, err error) {
 }
 
 // run calls tell when an interface may have changed, and periodically, until ctx ends.
-func (l *listener) run(ctx context.Context, names []string, tell func()) {
+func (l *listener) run(ctx context.Context, names []string, report func()) {
 	defer context.AfterFunc(ctx, l.stop.wake)()
 	polls := []unix.PollFd{{Fd: int32(l.stop.fd), Events: unix.POLLIN}, {Fd: int32(l.news), Events: unix.POLLIN}}
 	for ctx.Err() == nil {
@@ -73,7 +73,7 @@ func (l *listener) run(ctx context.Context, names []string, tell func()) {
 		for _, name := range names {
 			l.refreshFlags(name)
 		}
-		tell()
+		report()
 		polls[1].Fd = int32(l.news)
 		await(polls[:1], newsPeriod)
 	}
@@ -87,21 +87,21 @@ func await(polls []unix.PollFd, d time.Duration) {
 
 // changed reports whether the kernel has sent any event since the last call, or had no space for it.
 func (l *listener) changed() bool {
-	told := false
+	reported := false
 	for range mostNews {
 		switch got, err := unix.Read(l.news, l.buf[:]); {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
-			return told
+			return reported
 		case err == unix.ENOBUFS || err == nil && got > 0:
-			told = true
+			reported = true
 		default: // the socket receives nothing more
 			unix.Close(l.news)
 			l.news = -1
-			return told
+			return reported
 		}
 	}
-	return told
+	return reported
 }
 
 // refreshFlags makes the kernel update an interface's flags from its carrier. Otherwise the kernel may delay this by up

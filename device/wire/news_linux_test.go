@@ -109,13 +109,13 @@ func TestLinksWithoutNews(t *testing.T) {
 // BenchmarkLinkDown measures the time from setting a host's interface down until the chip reports the port as down:
 // with the kernel's events, and without.
 func BenchmarkLinkDown(b *testing.B) {
-	for _, told := range []bool{true, false} {
+	for _, reported := range []bool{true, false} {
 		name := "told"
-		if !told {
+		if !reported {
 			name = "looked"
 		}
 		b.Run(name, func(b *testing.B) {
-			if !told {
+			if !reported {
 				withoutNews(b)
 			}
 			r := newRig(b)

@@ -18,7 +18,7 @@ import (
 
 const (
 	// tellPeriod is how often [Config.Look] is called.
-	tellPeriod = time.Second
+	reportPeriod = time.Second
 	// batch is the largest number of frames read from one port in a turn.
 	batch = 256
 	// mostFrames is the largest number of frames after cutting in a turn. It exceeds the number of pieces of 256 frames
@@ -415,7 +415,7 @@ func (p *pump) look(now time.Time) {
 			l.unread, l.unsent = 0, 0
 		}
 	}
-	if now.Sub(p.reported) >= tellPeriod && p.Look != nil {
+	if now.Sub(p.reported) >= reportPeriod && p.Look != nil {
 		p.reported = now
 		list := make([]Port, len(p.lines))
 		for i, l := range p.lines {

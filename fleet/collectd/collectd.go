@@ -116,7 +116,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		}
 		defer entrance.Close()
 	}
-	d.tellNetwork()
+	d.logNetwork()
 	stop, err := d.open(ctx)
 	defer stop()
 	if err != nil {
@@ -249,7 +249,7 @@ func (d *daemon) read(ctx context.Context) error {
 }
 
 // tellNetwork logs the gaps of the topology.
-func (d *daemon) tellNetwork() {
+func (d *daemon) logNetwork() {
 	if d.Join.Topology == nil {
 		return
 	}

@@ -52,8 +52,8 @@ func TestStoreAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told bytes.Buffer
-	s := newCountedStore(files, dir, slog.New(slog.NewTextHandler(&told, nil)))
+	var reported bytes.Buffer
+	s := newCountedStore(files, dir, slog.New(slog.NewTextHandler(&reported, nil)))
 	put := func(partition string, first uint64) error {
 		_, err := s.Put(t.Context(), &result.Batch{Partition: partition, First: first,
 			Position: result.Position{Last: first, Low: first + 1}, Journeys: make([]result.Journey, 1)})
@@ -72,8 +72,8 @@ func TestStoreAway(t *testing.T) {
 			}
 		}
 	}
-	if n := strings.Count(told.String(), "\n"); n != 1 || !strings.Contains(told.String(), dir) {
-		t.Errorf("told %q: want one line, with %s", told.String(), dir)
+	if n := strings.Count(reported.String(), "\n"); n != 1 || !strings.Contains(reported.String(), dir) {
+		t.Errorf("told %q: want one line, with %s", reported.String(), dir)
 	}
 	if why := s.troubles(); len(why) != 1 || !strings.Contains(why[0], "rows of 2 partitions are not in the store yet") ||
 		!strings.Contains(why[0], dir) {
@@ -89,7 +89,7 @@ func TestStoreAway(t *testing.T) {
 		t.Errorf("%v, %q, %v failures, rows %v: want no trouble, 6 failures and 4 rows", err, s.troubles(), s.failures,
 			s.rows)
 	}
-	if !strings.Contains(told.String(), "results wait no longer") || strings.Count(told.String(), "\n") != 2 {
-		t.Errorf("told %q: want one line more, that it is over", told.String())
+	if !strings.Contains(reported.String(), "results wait no longer") || strings.Count(reported.String(), "\n") != 2 {
+		t.Errorf("told %q: want one line more, that it is over", reported.String())
 	}
 }

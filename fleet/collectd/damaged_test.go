@@ -106,7 +106,7 @@ type stampSource struct {
 	writer *event.Writer
 }
 
-func (d *damagedLog) teller(name string) *stampSource {
+func (d *damagedLog) source(name string) *stampSource {
 	d.t.Helper()
 	w, err := event.NewWriter(result.Stamps, name)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestDamagedLog(t *testing.T) {
 	d := &damagedLog{t: t, dir: t.TempDir(), store: result.NewMemory(0)}
 	d.with(func(log *jetstream.Log) {
 		d.join(log, 0)
-		one, other := d.teller("leaf1"), d.teller("leaf2")
+		one, other := d.source("leaf1"), d.source("leaf2")
 		for s := int64(100); s < 120; s++ {
 			one.send(log, s, 0x55)
 			other.send(log, s, 0x66)
@@ -190,11 +190,11 @@ func TestDamagedLog(t *testing.T) {
 			t.Errorf("%q is not said: %s", want, d.said.String())
 		}
 	}
-	told := d.losses.Troubles()
-	if len(told) != 1 ||
-		!strings.Contains(told[0], "2 messages of partition tailstamp-0, between 21 and 22, are lost since ") ||
-		!strings.Contains(told[0], "the log is damaged") || d.losses.Count("tailstamp-0") != 2 {
-		t.Errorf("told %q, want 2 messages", told)
+	reported := d.losses.Troubles()
+	if len(reported) != 1 ||
+		!strings.Contains(reported[0], "2 messages of partition tailstamp-0, between 21 and 22, are lost since ") ||
+		!strings.Contains(reported[0], "the log is damaged") || d.losses.Count("tailstamp-0") != 2 {
+		t.Errorf("told %q, want 2 messages", reported)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestDamagedOpenWindows(t *testing.T) {
 		"the end": {port: 108, behind: recordLeft},
 	} {
 		d := &damagedLog{t: t, dir: t.TempDir(), store: result.NewMemory(0)}
-		one, other := d.teller("leaf1"), d.teller("leaf2")
+		one, other := d.source("leaf1"), d.source("leaf2")
 		d.with(func(log *jetstream.Log) {
 			for s := int64(100); s < 110; s++ {
 				if s == 105 { // after the damage: the next message contains nothing about its time

@@ -49,7 +49,7 @@ func CheckTargets(file dial.File, from string) error {
 }
 
 // tellWithin is the time limit to record in the log that the graphs have changed.
-const tellWithin = 10 * time.Second
+const suspectTimeout = 10 * time.Second
 
 // watchGraphs returns an error when the graphs of the switches change, since rows by the old graphs may be wrong. Rows
 // from reports since the last confirmation are flagged.
@@ -66,7 +66,7 @@ func (d *daemon) watchGraphs(ctx context.Context) error {
 
 // doubtGraphs records in the log that the reports of switches since a time are for other graphs.
 func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)
 	defer cancel()
 	for _, feed := range d.feeds {
 		for _, s := range feed.senders {

@@ -102,15 +102,15 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 		}
 	}
 	for _, m := range ingest.Markings(o.paths) {
-		add(o.asked(m.Source(), result.Periods, m.Groups(), func(s *ingest.Sender, tell func(dial.Event)) asking {
-			m.To, m.Report = s, tell
+		add(o.asked(m.Source(), result.Periods, m.Groups(), func(s *ingest.Sender, report func(dial.Event)) asking {
+			m.To, m.Report = s, report
 			return m
 		}))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Sketches)) {
-		add(o.asked(name, result.Sketches, nil, func(s *ingest.Sender, tell func(dial.Event)) asking {
+		add(o.asked(name, result.Sketches, nil, func(s *ingest.Sender, report func(dial.Event)) asking {
 			return &ingest.Sketching{Switch: name, Target: o.Sketches[name], To: s, Report: func(e dial.SketchEvent) {
-				tell(dial.Event{Target: e.Target, Kind: e.Kind, Err: e.Err})
+				report(dial.Event{Target: e.Target, Kind: e.Kind, Err: e.Err})
 			}}
 		}))
 	}
@@ -216,13 +216,13 @@ func (o *opener) asked(name string, kind result.Kind, groups []string,
 	if err != nil {
 		return nil, err
 	}
-	a := of(s, teller(o.logger))
+	a := of(s, stateLogger(o.logger))
 	return &feed{name: name, senders: []*ingest.Sender{s}, before: s.Announce,
 		read: func(ctx context.Context) error { return a.Read(ctx, o.Dial) }}, nil
 }
 
 // teller returns a function that logs the state of a switch's connection and sessions, each state once.
-func teller(logger *slog.Logger) func(dial.Event) {
+func stateLogger(logger *slog.Logger) func(dial.Event) {
 	var mu sync.Mutex
 	last := map[string]string{}
 	return func(e dial.Event) {

@@ -221,7 +221,7 @@ const tick = 100 * time.Millisecond
 // Run watches all targets of a file and passes results to give as they come, until ctx ends, and then returns nil.
 // Events other than reports are passed to tell. Both are called by one goroutine. Run returns an error if the file or
 // the options are invalid, or if give returns one.
-func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]marks.Result) error) error {
+func Run(ctx context.Context, f File, o Options, report func(Event), give func([]marks.Result) error) error {
 	j, err := NewJoin(f, time.Now())
 	if err != nil {
 		return err
@@ -235,16 +235,16 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]m
 	defer end()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	watch := func(target string, sessions []string, tell func(Event)) error {
-		return Watch(ctx, target, sessions, o, tell)
+	watch := func(target string, sessions []string, report func(Event)) error {
+		return Watch(ctx, target, sessions, o, report)
 	}
 	events, failed := j.watch(taken, watch)
-	return j.run(events, failed, ticker.C, tell, give)
+	return j.run(events, failed, ticker.C, report, give)
 }
 
 // run joins events until there are no more: everything that targets have sent before they ended is joined.
 func (j *Join) run(
-	events <-chan Event, failed <-chan error, ticks <-chan time.Time, tell func(Event),
+	events <-chan Event, failed <-chan error, ticks <-chan time.Time, report func(Event),
 	give func([]marks.Result) error,
 ) error {
 	for {
@@ -262,14 +262,14 @@ func (j *Join) run(
 				}
 			}
 			if e.Kind != Period {
-				tell(e)
+				report(e)
 			}
 			results = j.Apply(e, time.Now())
 		case <-ticks:
 			results = j.Tick(time.Now())
 		}
 		for _, e := range j.Notices() {
-			tell(e)
+			report(e)
 		}
 		if len(results) == 0 {
 			continue
@@ -283,7 +283,7 @@ func (j *Join) run(
 // watch runs a goroutine for each target. It returns a channel of the targets' events, which is closed when all have
 // ended, and one of errors of the options. taken ends when the events are no longer read.
 func (j *Join) watch(
-	taken context.Context, watch func(target string, sessions []string, tell func(Event)) error,
+	taken context.Context, watch func(target string, sessions []string, report func(Event)) error,
 ) (<-chan Event, <-chan error) {
 	events := make(chan Event, 1024)
 	failed := make(chan error, len(j.targets))

@@ -48,7 +48,7 @@ var ErrNoGraphs = errors.New("the alternate-marking sessions of the switches in 
 // last time at which they were equal. Switches that cannot be read are reported by tell, and read again the next time.
 // changed is false if ctx has ended.
 func (f File) Changed(
-	ctx context.Context, t *topology.Topology, o Options, every time.Duration, tell func(error),
+	ctx context.Context, t *topology.Topology, o Options, every time.Duration, report func(error),
 ) (since time.Time, changed bool) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -64,7 +64,7 @@ func (f File) Changed(
 			return since, false
 		case err != nil:
 			if err.Error() != said {
-				tell(err)
+				report(err)
 			}
 			said = err.Error()
 		case !reflect.DeepEqual(now, f):

@@ -88,12 +88,12 @@ func TestEndedContextJoinsAll(t *testing.T) {
 		defer cancel()
 		j, got, at := join(), 0, r.IntN(len(list))
 		j.targets = map[string][]string{"l1:1": nil} // one target sends all, in order
-		events, failed := j.watch(t.Context(), func(_ string, _ []string, tell func(Event)) error {
+		events, failed := j.watch(t.Context(), func(_ string, _ []string, report func(Event)) error {
 			for i, e := range list {
 				if i == at {
 					cancel()
 				}
-				tell(e)
+				report(e)
 			}
 			return nil
 		})

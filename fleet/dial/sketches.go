@@ -45,10 +45,10 @@ const Uncertain = "epoch not certain"
 // Quantities of a task are reported when its next epoch has ended, as all of the epoch is then known. Those of the last
 // epoch before the subscription are not reported. Single flows are reported only by queries: these contain their epoch,
 // unlike the target's lists of heavy flows.
-func WatchSketches(ctx context.Context, target string, o Options, tell func(SketchEvent)) error {
-	lost := func(err error) { tell(SketchEvent{Target: target, Kind: Lost, Err: err}) }
+func WatchSketches(ctx context.Context, target string, o Options, report func(SketchEvent)) error {
+	lost := func(err error) { report(SketchEvent{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
-		w := &sketchWatch{target: target, report: tell, tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}}
+		w := &sketchWatch{target: target, report: report, tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}}
 		err = w.once(ctx, conn, o)
 		return w.synced, err
 	})

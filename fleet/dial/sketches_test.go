@@ -45,10 +45,10 @@ func queryNote(at int64, json string) *gpb.Notification {
 // Quantities are reported when their epoch is over, with its leaves in any order; those of the last epoch before the
 // subscription are not. Answers to queries are reported at once. A value that did not change is not sent.
 func TestSketchWatch(t *testing.T) {
-	var told []string
+	var news []string
 	w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, report: func(e SketchEvent) {
 		if e.Kind == Bad {
-			told = append(told, e.Err.Error())
+			news = append(news, e.Err.Error())
 			return
 		}
 		bound := func(v *float64) string {
@@ -58,7 +58,7 @@ func TestSketchWatch(t *testing.T) {
 			return fmt.Sprint(*v)
 		}
 		a := e.Answer
-		told = append(told, fmt.Sprintf("%s %s of %d: %v in %s to %s %q", a.Task, a.Key, a.Epoch, a.Estimate, bound(a.Lower),
+		news = append(news, fmt.Sprintf("%s %s of %d: %v in %s to %s %q", a.Task, a.Key, a.Epoch, a.Estimate, bound(a.Lower),
 			bound(a.Upper), a.Flags))
 	}}
 	metric := metricNote(1, `{"estimate":"7.0","lower":"7.0","upper":"7.5","saturated":false}`)
@@ -92,8 +92,8 @@ func TestSketchWatch(t *testing.T) {
 		`t packets of 4: 9 in 7 to ? ["epoch not certain"]`,
 		`task t, 10.0.0.1: end is "many", want a number of nanoseconds from 0 to 4611686018427387903`,
 	}
-	if strings.Join(told, "\n") != strings.Join(want, "\n") {
-		t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	if strings.Join(news, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(news, "\n"), strings.Join(want, "\n"))
 	}
 }
 

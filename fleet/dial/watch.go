@@ -66,10 +66,10 @@ const (
 
 // Watch calls tell with a target's messages about sessions, until ctx ends, and reconnects whenever the connection is
 // lost. It returns an error if the options are invalid.
-func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
-	lost := func(err error) { tell(Event{Target: target, Kind: Lost, Err: err}) }
+func Watch(ctx context.Context, target string, sessions []string, o Options, report func(Event)) error {
+	lost := func(err error) { report(Event{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
-		w := &watch{target: target, report: tell, sessions: map[string]*session{}}
+		w := &watch{target: target, report: report, sessions: map[string]*session{}}
 		for _, s := range sessions {
 			w.sessions[s] = newSession(s)
 		}

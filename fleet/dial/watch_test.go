@@ -364,12 +364,12 @@ func TestRun(t *testing.T) {
 	results, synced := make(chan marks.Result, 1000), make(chan string, 1000)
 	done := make(chan error, 1)
 	go func() {
-		tell := func(e Event) {
+		report := func(e Event) {
 			if e.Kind == Synced {
 				synced <- e.Target
 			}
 		}
-		done <- Run(ctx, f, Options{Insecure: true}, tell, func(rs []marks.Result) error {
+		done <- Run(ctx, f, Options{Insecure: true}, report, func(rs []marks.Result) error {
 			for _, r := range rs {
 				results <- r
 			}

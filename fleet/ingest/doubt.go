@@ -36,7 +36,7 @@ func (d *gap) goesBack(h received) bool {
 // first message, and before a message with a gap. It also concerns times before those already reported, if later
 // messages report them. Reports of an exporter whose clock was set back are flagged. since is the earliest time at
 // which reports missing before the message may have been observed.
-func (r *Reports) gapOf(ctx context.Context, e *exporter, domain uint32, h received, told []report,
+func (r *Reports) gapOf(ctx context.Context, e *exporter, domain uint32, h received, reports []report,
 ) (since time.Time, err error) {
 	d := e.gaps[domain]
 	begins := d == nil
@@ -49,8 +49,8 @@ func (r *Reports) gapOf(ctx context.Context, e *exporter, domain uint32, h recei
 	}
 	disorder, end := r.drops.disorder(), h.until
 	if h.until.Add(time.Second + disorder).Before(d.latest) { // export times have a resolution of one second
-		for i := range told {
-			told[i].Unsynchronised = true
+		for i := range reports {
+			reports[i].Unsynchronised = true
 		}
 		end = d.received.until.Add(h.at.Sub(d.received.at)) // until then the clock may have been unchanged
 	}
@@ -68,7 +68,7 @@ func (r *Reports) gapOf(ctx context.Context, e *exporter, domain uint32, h recei
 		}
 	}
 	d.received = h
-	from = d.first(from, told)
+	from = d.first(from, reports)
 	if from.Equal(d.from) && !from.Equal(d.until) {
 		return since, nil
 	}
@@ -93,9 +93,9 @@ func (d *gap) lost(h received, disorder time.Duration) time.Time {
 }
 
 // first returns the minimum of a time and the times of uncertain reports.
-func (d *gap) first(from time.Time, told []report) time.Time {
-	for i := range told {
-		if at := told[i].at; at.Before(d.until) && at.Before(from) {
+func (d *gap) first(from time.Time, reports []report) time.Time {
+	for i := range reports {
+		if at := reports[i].at; at.Before(d.until) && at.Before(from) {
 			from = at
 		}
 	}

@@ -136,13 +136,13 @@ type presence struct {
 // sure reports whether a source received all of a window, and its watermark has had time to pass the window's end. A
 // loss is reported after a delay, and then may cover everything received until that.
 func sure(lives []presence, start int64, later time.Duration) bool {
-	told := DefaultDisorder + beat + 3*DefaultEvery + later
+	delay := DefaultDisorder + beat + 3*DefaultEvery + later
 	from, to := time.Unix(0, start), time.Unix(0, start).Add(join.DefaultWindow)
 	return slices.ContainsFunc(lives, func(l presence) bool {
 		lossless := !slices.ContainsFunc(l.lost, func(at time.Time) bool {
-			return !at.Add(DefaultEvery+tick).Before(from) && at.Before(to.Add(told))
+			return !at.Add(DefaultEvery+tick).Before(from) && at.Before(to.Add(delay))
 		})
-		return !l.from.After(from) && !l.to.Before(to.Add(told)) && lossless
+		return !l.from.After(from) && !l.to.Before(to.Add(delay)) && lossless
 	})
 }
 

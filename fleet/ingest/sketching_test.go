@@ -19,11 +19,11 @@ func TestSketching(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var news []string
 	r := &sketchingReader{reported: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", Target: "leaf1:1", To: s,
 		Report: func(e dial.SketchEvent) {
 			if e.Kind == dial.Bad {
-				told = append(told, e.Err.Error())
+				news = append(news, e.Err.Error())
 			}
 		}}}
 	low := 5.0
@@ -42,8 +42,8 @@ func TestSketching(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "epoch 9 ended 3h0m0s from this host's time") || s.Stats().Lost != 1 {
-		t.Errorf("told %q, %+v", told, s.Stats())
+	if len(news) != 1 || !strings.Contains(news[0], "epoch 9 ended 3h0m0s from this host's time") || s.Stats().Lost != 1 {
+		t.Errorf("told %q, %+v", news, s.Stats())
 	}
 	rows := 0
 	for _, b := range joined(t, log, result.Sketches, 1) {

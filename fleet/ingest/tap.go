@@ -64,7 +64,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	t.frames.Add(1)
 	if len(frame) < length {
 		t.cut.Add(1)
-		t.tellCopies(hole{lost: 1, since: at}, at)
+		t.reportCopies(hole{lost: 1, since: at}, at)
 		return nil
 	}
 	if t.join == nil {
@@ -119,7 +119,7 @@ func (t *Tap) whole(ctx context.Context, frame []byte, at time.Time) error {
 			t.doubled.Add(1)
 			return nil
 		}
-		t.tellCopies(t.numbers.missing(&c, at), at)
+		t.reportCopies(t.numbers.missing(&c, at), at)
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
@@ -202,7 +202,7 @@ func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took 
 }
 
 // tellCopies reports a hole of frames, or copies of them, up to a time.
-func (t *Tap) tellCopies(h hole, upTo time.Time) {
+func (t *Tap) reportCopies(h hole, upTo time.Time) {
 	if t.Stamps != nil {
 		t.Stamps.report(h, upTo)
 	}
@@ -226,7 +226,7 @@ func (t *Tap) senders() (list []*Sender) {
 
 // lose reports that n frames up to a time did not come.
 func (t *Tap) lose(n int64, upTo time.Time) {
-	t.tellCopies(hole{lost: n, since: upTo}, upTo)
+	t.reportCopies(hole{lost: n, since: upTo}, upTo)
 	if t.Reports != nil {
 		t.Reports.drops.Lose(n, upTo)
 	}

@@ -56,9 +56,9 @@ func TestDiskWithoutRoom(t *testing.T) {
 	for name, sync := range map[string]time.Duration{"synced": 0, "unsynced": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			dir := disktest.Small(t, diskSize)
-			var told bytes.Buffer
+			var reported bytes.Buffer
 			var kept atomic.Uint64
-			s := startServer(t, ServerOptions{Dir: dir, Sync: sync, Logger: slog.New(slog.NewTextHandler(&told, nil))})
+			s := startServer(t, ServerOptions{Dir: dir, Sync: sync, Logger: slog.New(slog.NewTextHandler(&reported, nil))})
 			l := openLog(t, Options{Server: s})
 			const first, most = 50, 200
 			appendAll := func(from, to uint64) {
@@ -92,12 +92,12 @@ func TestDiskWithoutRoom(t *testing.T) {
 			until(t, "it says that there is room", func() bool { return s.Trouble() == "" })
 			l.Close()
 			s.Close()
-			if n := strings.Count(told.String(), "the log cannot be written: sources wait"); n != 1 {
-				t.Errorf("told %d times, want once:\n%s", n, told.String())
+			if n := strings.Count(reported.String(), "the log cannot be written: sources wait"); n != 1 {
+				t.Errorf("told %d times, want once:\n%s", n, reported.String())
 			}
-			if n := strings.Count(told.String(), "the log can be written again"); n != 1 ||
-				strings.Contains(told.String(), "nats:") {
-				t.Errorf("told %d times, want once, and nothing that NATS says:\n%s", n, told.String())
+			if n := strings.Count(reported.String(), "the log can be written again"); n != 1 ||
+				strings.Contains(reported.String(), "nats:") {
+				t.Errorf("told %d times, want once, and nothing that NATS says:\n%s", n, reported.String())
 			}
 		})
 	}

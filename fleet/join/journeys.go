@@ -141,7 +141,7 @@ func (j *journeys) says(from, to int64) bool {
 }
 
 // A telling is one pass that reports packets into a batch.
-type telling struct {
+type pass struct {
 	*journeys
 	from    int64 // windows due by then are already reported
 	silent  bool
@@ -170,7 +170,7 @@ func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Ba
 			begin[at][c.Key] = true
 		}
 	}
-	t := &telling{j, from, silent, w, b, map[result.Drop]int{}}
+	t := &pass{j, from, silent, w, b, map[result.Drop]int{}}
 	for _, key := range slices.Sorted(maps.Keys(late)) {
 		t.late(of[key])
 	}
@@ -208,7 +208,7 @@ func between(all []*copied, from, to int64) []*copied {
 }
 
 // window reports the packets with a key whose paths begin in a window.
-func (t *telling) window(start int64, all []*copied) {
+func (t *pass) window(start int64, all []*copied) {
 	end := start + t.length
 	some := between(all, start-2*t.reach, end+2*t.reach)
 	seen := times(some)
@@ -221,7 +221,7 @@ func (t *telling) window(start int64, all []*copied) {
 }
 
 // late reports the paths of the packets with a key for which records came late, as far as their copies are still kept.
-func (t *telling) late(all []*copied) {
+func (t *pass) late(all []*copied) {
 	from, to := all[0].at, all[0].at
 	cameLate := map[visit]bool{}
 	first := true
@@ -282,7 +282,7 @@ func times(some []*copied) map[visit]captured {
 
 // report adds a path to the batch. A path that extends beyond edge may continue, and is flagged. Drops are reported for
 // the visits that the function drops selects, so that each is reported once.
-func (t *telling) report(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
+func (t *pass) report(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
 	drops func(*journey.Visit) bool,
 ) {
 	row := rowOf(key, way)
@@ -317,7 +317,7 @@ func (t *telling) report(key journey.Key, way journey.Journey, seen map[visit]ca
 	}
 }
 
-func (t *telling) drop(d result.Drop, at int64) {
+func (t *pass) drop(d result.Drop, at int64) {
 	i, ok := t.drops[d]
 	if !ok {
 		i = len(t.batch.Drops)

@@ -272,7 +272,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	if (lost > 0 || bad != nil) && !again { // otherwise it is known from the position
 		from := s.promise
 		if from == event.Ended { // the source had ended, but sends again
-			from = s.row.Told
+			from = s.row.ReportedUntil
 		}
 		if from == 0 && h.Missing() { // no watermark yet: the batch has the start
 			from = h.From
@@ -284,13 +284,13 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 		if s.after > 0 {
 			from, s.after = min(from, s.after), 0
 		}
-		if s.row.Told = max(s.row.Told, h.To); !again {
+		if s.row.ReportedUntil = max(s.row.ReportedUntil, h.To); !again {
 			p.windows.gap(from, h.To, result.Gap)
 		}
 	}
 	s.number = h.Number
 	if h.Promise != event.Ended {
-		s.row.Told = max(s.row.Told, h.Promise)
+		s.row.ReportedUntil = max(s.row.ReportedUntil, h.Promise)
 	}
 	if h.Promise > s.promise {
 		s.promise = h.Promise
@@ -369,7 +369,7 @@ func (p *Partition) follow(s *source, h *event.Header) {
 		}
 		from, killed := o.promise, o.promise != event.Ended
 		if !killed {
-			from = max(o.row.Told, o.row.Latest)
+			from = max(o.row.ReportedUntil, o.row.Latest)
 		}
 		if from == 0 && o.row.Latest == 0 { // that start reported nothing
 			continue

@@ -252,9 +252,9 @@ func TestFlagged(t *testing.T) {
 		store := work(t, r, log, o, messages)
 		got, flags := sum(t, store)
 		for key, want := range n.hops {
-			if f, told := flags[key.start]; told && f == 0 && equal(got[key], want) {
+			if f, found := flags[key.start]; found && f == 0 && equal(got[key], want) {
 				exact++
-			} else if told && f == 0 {
+			} else if found && f == 0 {
 				t.Errorf("%+v: %+v without a flag, want %+v", key, got[key], want)
 			}
 		}

@@ -56,14 +56,14 @@ func end(j *result.Journey, e *journey.Exit) {
 		j.Ambiguous, j.Candidate, j.Of = true, 1, max(alike, j.Of)
 		how = fmt.Sprintf("one of %d visits that are alike", alike)
 	}
-	told := strings.Split(j.End, endsApart)
+	ends := strings.Split(j.End, endsApart)
 	switch {
-	case how == "" || slices.Contains(told, how):
+	case how == "" || slices.Contains(ends, how):
 	case j.End == "":
 		j.End = how
-	case len(told) < mostEnds:
+	case len(ends) < mostEnds:
 		j.End += endsApart + how
-	case len(told) == mostEnds:
+	case len(ends) == mostEnds:
 		j.End += endsApart + "and more"
 	}
 }

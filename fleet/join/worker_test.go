@@ -40,15 +40,15 @@ func TestWorker(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	var told bytes.Buffer
+	var logged bytes.Buffer
 	ended := make(chan error)
-	worker := Worker{Log: log, Store: notify{store, cancel}, Logger: slog.New(slog.NewTextHandler(&told, nil))}
+	worker := Worker{Log: log, Store: notify{store, cancel}, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
 	go func() { ended <- worker.Run(ctx, "drops-0") }()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(told.String(), "partition drops-0, message 1: a batch of 8 bytes") {
-		t.Errorf("told %q, want what is wrong with message 1", told.String())
+	if !strings.Contains(logged.String(), "partition drops-0, message 1: a batch of 8 bytes") {
+		t.Errorf("told %q, want what is wrong with message 1", logged.String())
 	}
 	want := result.Drop{
 		Window: result.Window{Start: 0, Length: 10 * second}, Switch: "leaf1", Port: "Ethernet4", Queue: -1,

@@ -131,7 +131,7 @@ func TestOlderFiles(t *testing.T) {
 	if l := got.Losses; len(l) != 1 || l[0].Mean != (result.MeanDelay{Unknown: older}) {
 		t.Errorf("losses %+v, want one whose mean delay is not known: %s", l, older)
 	}
-	if l := got.Sources; len(l) != 1 || l[0].LeftOut != -1 || l[0].Told != 0 {
+	if l := got.Sources; len(l) != 1 || l[0].LeftOut != -1 || l[0].ReportedUntil != 0 {
 		t.Errorf("sources %+v, want one of which is not known what it left out, and told", l)
 	}
 }

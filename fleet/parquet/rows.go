@@ -268,7 +268,7 @@ type sourceRow struct {
 func fromSource(s *result.Source) sourceRow {
 	return sourceRow{
 		Name: s.Name, Kind: s.Kind, Batches: s.Batches, Events: s.Events, Lost: s.Lost, Twice: s.Twice, Bad: s.Bad,
-		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Reported: known(s.Told, s.Told != 0),
+		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Reported: known(s.ReportedUntil, s.ReportedUntil != 0),
 		Silent: s.Silent, Number: s.Number, Promise: s.Promise,
 	}
 }
@@ -277,7 +277,7 @@ func (r *sourceRow) row() result.Source {
 	return result.Source{
 		Name: r.Name, Kind: r.Kind, Batches: r.Batches, Events: r.Events, Lost: r.Lost, Twice: r.Twice, Bad: r.Bad,
 		Late: r.Late, LeftOut: r.LeftOut,
-		Latest: or(r.Latest, 0), Told: or(r.Reported, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
+		Latest: or(r.Latest, 0), ReportedUntil: or(r.Reported, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // and numbers of distinct values are random, and many are below the threshold. The estimate has no theoretical bound:
 // 1,000 random tasks stayed within the factor used here.
 func TestFalseVictims(t *testing.T) {
-	told, fixed := 0, randtest.Cases{Seed: 1, Count: 40, Short: 8}
+	reported, fixed := 0, randtest.Cases{Seed: 1, Count: 40, Short: 8}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 31))
 		width := []int{8, 16, 32}[random.IntN(3)]
@@ -62,7 +62,7 @@ func TestFalseVictims(t *testing.T) {
 		if e.Saturated {
 			return
 		}
-		told++
+		reported++
 		slack := 10 + float64(len(list))/20
 		if ratio := (e.Value + slack) / (float64(wrong) + slack); ratio > 4 || ratio < 1./4 {
 			t.Errorf("threshold %d, %d coupons: of %d flows %d are listed, %d of them false: %+v", threshold,
@@ -70,9 +70,9 @@ func TestFalseVictims(t *testing.T) {
 				len(all), len(list), wrong, e)
 		}
 	})
-	t.Logf("%d of %d are not saturated", told, ran.Count)
-	if ran.Whole(fixed) && 4*told < ran.Count {
-		t.Errorf("%d of %d are not saturated: too few", told, ran.Count)
+	t.Logf("%d of %d are not saturated", reported, ran.Count)
+	if ran.Whole(fixed) && 4*reported < ran.Count {
+		t.Errorf("%d of %d are not saturated: too few", reported, ran.Count)
 	}
 }
 

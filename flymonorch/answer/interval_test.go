@@ -145,7 +145,7 @@ func TestImpossibleInterval(t *testing.T) {
 }
 
 // Times wrap after 2^42 ns. Without epochs an interval may be longer, so from then on intervals have no upper bound.
-func TestIntervalLongerThanTheClockTells(t *testing.T) {
+func TestIntervalLongerThanTheClockReports(t *testing.T) {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
 		Algorithm: flymon.MaxInterArr,

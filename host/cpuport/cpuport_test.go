@@ -154,7 +154,7 @@ func TestFrameGetsToTheChip(t *testing.T) {
 	})
 }
 
-func TestRefusalIsToldAndTheLineGoesOn(t *testing.T) {
+func TestRefusalIsReportedAndTheLineGoesOn(t *testing.T) {
 	bothWays(t, func(t *testing.T, h *Hub, c client) {
 		if err := c.Send(Frame{Port: "Ethernet9", Data: frameOfBytes(60, 1)}); err != nil {
 			t.Fatal(err)

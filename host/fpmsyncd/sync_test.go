@@ -221,7 +221,7 @@ func reported(dest, gateway string, index uint32) []byte {
 
 // The routes of a zebra 8.4.4 without next-hop groups become rows with the fields of SONiC's fpmsyncd. Routes by eth0
 // and link-local routes are not the switch's. Routes that drop with an error become rows that drop.
-func TestZebraTells(t *testing.T) {
+func TestZebraReports(t *testing.T) {
 	const walk = 17 // frames with the initial routes; then come changes
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })

@@ -132,12 +132,12 @@ func New(cfg Config) *Host {
 		return nil
 	})
 	h.ping = ping.New(ping.Config{Daemon: cfg.Daemon, Redis: cfg.Redis, Network: network{h}})
-	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, h.report)
+	cfg.Daemon.Every(func() time.Duration { return reportPeriod }, h.report)
 	return h
 }
 
 // tellPeriod is the interval at which STATE_DB and COUNTERS_DB are updated.
-const tellPeriod = time.Second
+const reportPeriod = time.Second
 
 // SetLine connects the CPU port, or disconnects it if line is nil; counts returns its counters. The host starts to work
 // with the first connection, and pauses while there is none.

@@ -197,15 +197,15 @@ func TestLinux(t *testing.T) {
 		t.Error(err)
 	}
 
-	told := make(chan Neighbor, 64)
+	reported := make(chan Neighbor, 64)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- k.Neighbors(ctx, func(n Neighbor) { told <- n }) }()
+	go func() { ended <- k.Neighbors(ctx, func(n Neighbor) { reported <- n }) }()
 	wait := func(want Neighbor) {
 		t.Helper()
 		for deadline := time.After(time.Minute); ; {
 			select {
-			case n := <-told:
+			case n := <-reported:
 				if keyOf(n) == keyOf(want) && n.Gone == want.Gone && (n.Gone ||
 					n.MAC == want.MAC && n.Permanent == want.Permanent) {
 					return

@@ -38,7 +38,7 @@ const (
 )
 
 // tellPeriod is the interval at which rows and conflicts are checked.
-const tellPeriod = time.Second
+const checkPeriod = time.Second
 
 type place struct {
 	on   string
@@ -66,7 +66,7 @@ func NewAddresses(
 		d: d, log: d.Logger(), send: send, over: over, conflicts: map[place]*conflict{},
 		rows: forward.NewOwnRows(d, r.DB(swss.StateDB), schema.StateHostAddress),
 	}
-	d.Every(func() time.Duration { return tellPeriod }, a.report)
+	d.Every(func() time.Duration { return checkPeriod }, a.report)
 	return a
 }
 

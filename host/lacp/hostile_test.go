@@ -153,16 +153,16 @@ func TestHostileFrames(t *testing.T) {
 			frames++
 			b.after()
 			s := b.a.Statuses(b.now)[0]
-			told := s.Counts.Received + s.Counts.Markers + s.Counts.Answers
+			reported := s.Counts.Received + s.Counts.Markers + s.Counts.Answers
 			for why, n := range s.Counts.Discarded {
 				if why != MarkerLimit { // such a marker also counts as a marker
-					told += n
+					reported += n
 				}
 			}
 			if err != nil {
 				refused++
 			}
-			if told != frames || discarded(s) != refused {
+			if reported != frames || discarded(s) != refused {
 				t.Fatalf("%d frames, %d refused, counted %+v", frames, refused, s.Counts)
 			}
 			b.pass(time.Duration(rng.IntN(1<<rng.IntN(12))) * time.Millisecond)

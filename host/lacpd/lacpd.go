@@ -55,7 +55,7 @@ type Speaker struct {
 var tables = []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember}
 
 // tellPeriod is the interval at which counters, and values that change only with time, are updated.
-const tellPeriod = time.Second
+const reportPeriod = time.Second
 
 // New registers LACP on a daemon.
 func New(cfg Config) *Speaker {
@@ -91,7 +91,7 @@ func New(cfg Config) *Speaker {
 		s.unsure = true
 		return s.reconcile(ctx)
 	})
-	s.d.Every(func() time.Duration { return tellPeriod }, s.report)
+	s.d.Every(func() time.Duration { return reportPeriod }, s.report)
 	return s
 }
 

@@ -50,7 +50,7 @@ type Speaker struct {
 }
 
 // tellPeriod is the interval at which the rows are updated.
-const tellPeriod = time.Second
+const reportPeriod = time.Second
 
 // New registers LLDP on a daemon.
 func New(cfg Config) *Speaker {
@@ -71,7 +71,7 @@ func New(cfg Config) *Speaker {
 		s.flush()
 		return nil
 	})
-	s.d.Every(func() time.Duration { return tellPeriod }, s.report)
+	s.d.Every(func() time.Duration { return reportPeriod }, s.report)
 	return s
 }
 

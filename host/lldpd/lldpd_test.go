@@ -53,7 +53,7 @@ func TestSpeaker(t *testing.T) {
 	}
 	row := func(what, want string) {
 		t.Helper()
-		now = now.Add(tellPeriod)
+		now = now.Add(reportPeriod)
 		step()
 		fields, _, err := heard.Get(t.Context(), "Ethernet0")
 		if got := fields["lldp_rem_sys_name"]; err != nil || got != want {

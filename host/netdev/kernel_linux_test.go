@@ -135,7 +135,7 @@ func TestRandomHolders(t *testing.T) {
 
 // Each change of a carrier is reported to listeners, however soon another follows: by default Linux reports them once a
 // second.
-func TestCarrierIsTold(t *testing.T) {
+func TestCarrierIsReported(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TAP devices are root's")
 	}
@@ -163,9 +163,9 @@ func TestCarrierIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, done := make(chan netlink.LinkUpdate, 256), make(chan struct{})
+	reported, done := make(chan netlink.LinkUpdate, 256), make(chan struct{})
 	defer close(done)
-	if err := netlink.LinkSubscribe(told, done); err != nil {
+	if err := netlink.LinkSubscribe(reported, done); err != nil {
 		t.Fatal(err)
 	}
 	const changes = 10
@@ -181,7 +181,7 @@ func TestCarrierIsTold(t *testing.T) {
 	seen, is := 0, netlink.LinkOperState(netlink.OperUp)
 	for deadline := time.After(time.Minute); ; {
 		select {
-		case l := <-told:
+		case l := <-reported:
 			a := l.Attrs()
 			if a.OperState != is && (a.OperState == netlink.OperUp || a.OperState == netlink.OperDown) {
 				seen, is = seen+1, a.OperState

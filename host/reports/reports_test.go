@@ -108,7 +108,7 @@ func TestSenderCounts(t *testing.T) {
 	}})
 	now := time.Unix(1_700_000_000, 0)
 	step := func() map[string]swss.FieldValues {
-		now = now.Add(2 * tellPeriod)
+		now = now.Add(2 * reportPeriod)
 		if _, err := d.Step(context.Background(), now); err != nil {
 			t.Fatal(err)
 		}

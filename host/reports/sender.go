@@ -26,7 +26,7 @@ type Config struct {
 const MaxStreams = 64
 
 // tellPeriod is the interval at which COUNTERS_DB is updated.
-const tellPeriod = time.Second
+const reportPeriod = time.Second
 
 // A Sender sends the reports that the chip passes to the host, and counts them by stream. All its methods run on the
 // goroutine of its daemon.
@@ -51,7 +51,7 @@ func New(cfg Config) *Sender {
 		cfg: cfg, log: cfg.Daemon.Logger(), streams: map[string]*stream{},
 		rows: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
-	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, func(ctx context.Context, _ time.Time) error {
+	cfg.Daemon.Every(func() time.Duration { return reportPeriod }, func(ctx context.Context, _ time.Time) error {
 		return s.report(ctx)
 	})
 	return s

@@ -69,7 +69,7 @@ var tables = []string{
 }
 
 // tellPeriod is the interval at which COUNTERS_DB is updated, and due counters are polled.
-const tellPeriod = time.Second
+const reportPeriod = time.Second
 
 // New registers the daemon.
 func New(cfg Config) *Daemon {
@@ -90,7 +90,7 @@ func New(cfg Config) *Daemon {
 		}
 		return nil
 	})
-	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, d.tick)
+	cfg.Daemon.Every(func() time.Duration { return reportPeriod }, d.tick)
 	return d
 }
 

@@ -72,7 +72,7 @@ func tree(t *testing.T, page, tool string) *checker {
 	return &checker{tree: dir, tool: filepath.Join(dir, "tool"), out: new(bytes.Buffer)}
 }
 
-func (c *checker) check(t *testing.T) (good bool, told string) {
+func (c *checker) check(t *testing.T) (good bool, output string) {
 	t.Helper()
 	good, err := c.all(context.Background())
 	if err != nil {
@@ -127,13 +127,13 @@ long
 
 func TestAPageAsItIs(t *testing.T) {
 	c := tree(t, example, `echo tool "$@"`)
-	if good, told := c.check(t); !good || c.blocks != 6 {
-		t.Errorf("%d blocks, %s", c.blocks, told)
+	if good, output := c.check(t); !good || c.blocks != 6 {
+		t.Errorf("%d blocks, %s", c.blocks, output)
 	}
 	c = tree(t, example, `echo tool "$@"`)
 	c.quick = true
-	if good, told := c.check(t); !good || c.blocks != 5 || c.later != 1 {
-		t.Errorf("%d blocks, %d left out: %s", c.blocks, c.later, told)
+	if good, output := c.check(t); !good || c.blocks != 5 || c.later != 1 {
+		t.Errorf("%d blocks, %d left out: %s", c.blocks, c.later, output)
 	}
 }
 
@@ -159,15 +159,15 @@ cat fig1.txt
 	} {
 		c := tree(t, page, tool)
 		c.quick = true
-		if good, told := c.check(t); good != want || c.short != 2 || c.later != 0 {
-			t.Errorf("%s: %d in short form, %d left out: %s", tool, c.short, c.later, told)
+		if good, output := c.check(t); good != want || c.short != 2 || c.later != 0 {
+			t.Errorf("%s: %d in short form, %d left out: %s", tool, c.short, c.later, output)
 		}
 	}
 	for _, with := range []string{"tamtam cli -c show; tamtam bench", "tamtam lab run"} {
 		c := tree(t, strings.Replace(page, "tamtam bench", with, 1), "exit 1")
 		c.quick = true
-		if good, told := c.check(t); !good || c.later != 2 {
-			t.Errorf("%s: %d left out: %s", with, c.later, told)
+		if good, output := c.check(t); !good || c.later != 2 {
+			t.Errorf("%s: %d left out: %s", with, c.later, output)
 		}
 	}
 }
@@ -183,13 +183,13 @@ is there
 '''
 `, "'''", fence)
 	c := tree(t, page, "echo is not there")
-	if good, told := c.check(t); !good || !strings.Contains(told, variable+" is not set") {
-		t.Errorf("without the variable: %t, %s", good, told)
+	if good, output := c.check(t); !good || !strings.Contains(output, variable+" is not set") {
+		t.Errorf("without the variable: %t, %s", good, output)
 	}
 	t.Setenv(variable, "x")
 	c = tree(t, page, "echo is not there")
-	if good, told := c.check(t); good {
-		t.Errorf("with the variable it is not compared: %s", told)
+	if good, output := c.check(t); good {
+		t.Errorf("with the variable it is not compared: %s", output)
 	}
 }
 
@@ -198,19 +198,19 @@ func TestPictures(t *testing.T) {
 	const text = "<!-- figures: picture out/a.png\nmkdir out; tamtam draw >out/a.png\n-->\n![a plot](a.png)\n"
 	c := tree(t, text, "printf new")
 	shown := filepath.Join(c.tree, "docs", "a.png")
-	if good, told := c.check(t); good || !strings.Contains(told, "docs/page.md:1: a.png is not as out/a.png is now") {
-		t.Errorf("a picture that is not there: %s", told)
+	if good, output := c.check(t); good || !strings.Contains(output, "docs/page.md:1: a.png is not as out/a.png is now") {
+		t.Errorf("a picture that is not there: %s", output)
 	}
 	c = &checker{tree: c.tree, tool: c.tool, update: "1", out: new(bytes.Buffer)}
-	if good, told := c.check(t); !good {
-		t.Error(told)
+	if good, output := c.check(t); !good {
+		t.Error(output)
 	}
 	if got, _ := os.ReadFile(shown); string(got) != "new" {
 		t.Errorf("the picture is %q after an update", got)
 	}
 	c = &checker{tree: c.tree, tool: c.tool, out: new(bytes.Buffer)}
-	if good, told := c.check(t); !good {
-		t.Error(told)
+	if good, output := c.check(t); !good {
+		t.Error(output)
 	}
 	for text, want := range map[string]string{
 		"![a plot](a.png)": "docs/page.md:1: a picture that no command makes",
@@ -219,15 +219,15 @@ func TestPictures(t *testing.T) {
 		"<!-- figures: picture b.png -->\n![plot](a.png)": "b.png: no such file",
 	} {
 		c := tree(t, text, "")
-		if good, told := c.check(t); good || !strings.Contains(told, want) {
-			t.Errorf("%s\n%s", text, told)
+		if good, output := c.check(t); good || !strings.Contains(output, want) {
+			t.Errorf("%s\n%s", text, output)
 		}
 	}
 }
 
 // Errors are reported with their place, and the check fails.
 func TestWhatIsWrong(t *testing.T) {
-	for _, tt := range []struct{ old, new, told string }{
+	for _, tt := range []struct{ old, new, want string }{
 		{"$ cat seven\n7", "$ cat seven\n8", "docs/page.md:10: cat seven gives something else:\n    - 8\n    + 7\n"},
 		{"one\ntwo\n", "one\n", "echo one; \\\n    echo two >&2 gives something else:\n    + two\n"},
 		{"| second |", "| third |", "    - | third |\n    + | second |\n"},
@@ -248,8 +248,8 @@ func TestWhatIsWrong(t *testing.T) {
 			t.Fatalf("%d times %q", strings.Count(example, tt.old), tt.old)
 		}
 		c := tree(t, strings.Replace(example, tt.old, tt.new, 1), `echo tool "$@"`)
-		if good, told := c.check(t); good || !strings.Contains(told, tt.told) {
-			t.Errorf("%q for %q: %t, told\n%s\nwant %q", tt.new, tt.old, good, told, tt.told)
+		if good, output := c.check(t); good || !strings.Contains(output, tt.want) {
+			t.Errorf("%q for %q: %t, told\n%s\nwant %q", tt.new, tt.old, good, output, tt.want)
 		}
 	}
 }
@@ -260,15 +260,15 @@ func TestUpdate(t *testing.T) {
 		"...\ntool bat\n").Replace(example)
 	c := tree(t, wrong, `echo some; echo tool "$@"`)
 	c.update = "1"
-	good, told := c.check(t)
+	good, output := c.check(t)
 	text, err := os.ReadFile(filepath.Join(c.tree, "docs", "page.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Lines between omitted lines are found by their text, so a changed line has no counterpart.
 	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want ||
-		!strings.Contains(told, "no counterpart") {
-		t.Errorf("%s\n%s", told, text)
+		!strings.Contains(output, "no counterpart") {
+		t.Errorf("%s\n%s", output, text)
 	}
 
 	numbers := "<!-- figures: machine -->\n" + fence + "\n$ printf 'a\\nb\\nc  17\\nd\\n'\n...\nc  4  \n...\n" + fence +
@@ -276,10 +276,10 @@ func TestUpdate(t *testing.T) {
 	for update, want := range map[string]string{"": "c  4  \n", "1": "c  4  \n", "all": "c  17\n"} {
 		c := tree(t, numbers, "")
 		c.update = update
-		good, told := c.check(t)
+		good, output := c.check(t)
 		text, _ := os.ReadFile(filepath.Join(c.tree, "docs", "page.md"))
 		if !good || !strings.Contains(string(text), "\n...\n"+want+"...\n") {
-			t.Errorf("update %q: %s\n%s", update, told, text)
+			t.Errorf("update %q: %s\n%s", update, output, text)
 		}
 	}
 }
@@ -315,12 +315,12 @@ up) echo $$ >$dir/pid; echo starting; echo "tamtam: the switch is up: Redis at 1
 cli) if [ "$5" = "show news" ]; then cat $dir/news 2>/dev/null || echo old; else cat $dir/pid; fi ;;
 esac`
 	c := tree(t, page, tool)
-	if good, told := c.check(t); !good {
-		t.Error(told)
+	if good, output := c.check(t); !good {
+		t.Error(output)
 	}
 	c = tree(t, strings.Replace(page, "tamtam up --config x.json", "tamtam up", 1), "echo no such file; exit 1")
-	if good, told := c.check(t); good || !strings.Contains(told, "it ended: no such file") {
-		t.Error(told)
+	if good, output := c.check(t); good || !strings.Contains(output, "it ended: no such file") {
+		t.Error(output)
 	}
 }
 
@@ -338,12 +338,12 @@ sonic(config)# end
 	tool := `[ "$4" = --echo ] || exit 9
 for p in "sonic# " "sonic(config)# " "sonic(config)# "; do read line
 	echo "$p$line"; [ "$line" != "no such" ] || echo "%Error" >&2; done`
-	if good, told := tree(t, page, tool).check(t); !good {
-		t.Error(told)
+	if good, output := tree(t, page, tool).check(t); !good {
+		t.Error(output)
 	}
-	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good ||
-		!strings.Contains(told, "    + %Error\n") {
-		t.Error(told)
+	if good, output := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good ||
+		!strings.Contains(output, "    + %Error\n") {
+		t.Error(output)
 	}
 }
 
@@ -359,16 +359,16 @@ sonic(config-tam-fm)# query y
 `, "'''", fence)
 	tool := `while read line; do echo "sonic(some)# $line"; [ "$line" != "task x" ] || echo %Error; done | sed ` +
 		`'s/(some)# \(task\|query\)/(config-tam-fm)# \1/'`
-	if good, told := tree(t, page, tool).check(t); !good {
-		t.Error(told)
+	if good, output := tree(t, page, tool).check(t); !good {
+		t.Error(output)
 	}
-	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good ||
-		!strings.Contains(told, "    + %Error\n") {
-		t.Error(told)
+	if good, output := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good ||
+		!strings.Contains(output, "    + %Error\n") {
+		t.Error(output)
 	}
-	if good, told := tree(t, page, "echo one line").check(t); good ||
-		!strings.Contains(told, "    - sonic(config-tam-fm)# task x\n") {
-		t.Error(told)
+	if good, output := tree(t, page, "echo one line").check(t); good ||
+		!strings.Contains(output, "    - sonic(config-tam-fm)# task x\n") {
+		t.Error(output)
 	}
 }
 
@@ -398,8 +398,8 @@ up) ip -o link show dev eth7 >/dev/null || exit 1
 	echo "tamtam: the switch is up: Redis at 127.0.0.1:77, port 1"; exec sleep 60 ;;
 *) echo "$@" | sed "s|--data [^ ]*|--data|" ;;
 esac`
-	if good, told := tree(t, page, tool).check(t); !good {
-		t.Error(told)
+	if good, output := tree(t, page, tool).check(t); !good {
+		t.Error(output)
 	}
 	out, err := exec.Command("ip", "-o", "link", "show").CombinedOutput()
 	if err != nil || regexp.MustCompile(`\beth7\b`).Match(out) {
@@ -414,9 +414,9 @@ func TestTwice(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.tree, "docs", "second.md"), text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if good, told := c.check(t); good || !strings.Contains(told,
+	if good, output := c.check(t); good || !strings.Contains(output,
 		`docs/second.md:1: the figures of "tamtam bench asic" stand in docs/page.md already`) {
-		t.Error(told)
+		t.Error(output)
 	}
 }
 
@@ -431,8 +431,8 @@ func TestSubfolder(t *testing.T) {
 	if err := os.WriteFile(file, []byte(wrong), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if good, told := c.check(t); good || !strings.Contains(told, "docs/deep/er/second.md:4: echo 7 gives something else") {
-		t.Error(told)
+	if good, output := c.check(t); good || !strings.Contains(output, "docs/deep/er/second.md:4: echo 7 gives something else") {
+		t.Error(output)
 	}
 	for only, blocks := range map[string]int{"deep/er/second": 1, "docs/deep/er/second.md:1": 1, "page": 6} {
 		again := &checker{tree: c.tree, tool: c.tool, out: new(bytes.Buffer), only: only}
@@ -449,8 +449,8 @@ func TestOnly(t *testing.T) {
 		"page:24-36": 6, "page:2-16": 2} {
 		c := tree(t, example, `echo tool "$@"`)
 		c.only = only
-		if good, told := c.check(t); !good || c.blocks != blocks {
-			t.Errorf("%s: %d blocks, want %d: %s", only, c.blocks, blocks, told)
+		if good, output := c.check(t); !good || c.blocks != blocks {
+			t.Errorf("%s: %d blocks, want %d: %s", only, c.blocks, blocks, output)
 		}
 	}
 	setup := "<!-- figures: setup, long\necho 5 >five\n-->\n\n" +
@@ -458,8 +458,8 @@ func TestOnly(t *testing.T) {
 	for quick, want := range map[bool]bool{false: true, true: false} {
 		c := tree(t, setup, `echo tool "$@"`)
 		c.only, c.quick = "page:16", quick
-		if good, told := c.check(t); good != want {
-			t.Errorf("quick %t: a block that needs a long setup: %s", quick, told)
+		if good, output := c.check(t); good != want {
+			t.Errorf("quick %t: a block that needs a long setup: %s", quick, output)
 		}
 	}
 	c := tree(t, example, "")

@@ -18,12 +18,12 @@ import (
 
 // A session runs the commands of one page.
 type session struct {
-	tree string // the root of the tree
-	tool string // the tamtam that was built from it
-	dir  string // holds bin, data and page
-	sw   *liveSwitch
-	cpu  time.Duration
-	told bool // true if the switch received a command since the last query
+	tree      string // the root of the tree
+	tool      string // the tamtam that was built from it
+	dir       string // holds bin, data and page
+	sw        *liveSwitch
+	cpu       time.Duration
+	commanded bool // true if the switch received a command since the last query
 }
 
 // openSession creates the page's folder.
@@ -186,13 +186,13 @@ func (s *session) ask(
 	ctx context.Context, st step, b *block, wanted func([]string) bool,
 ) (lines []string, ok bool, err error) {
 	if s.sw == nil || !reads.MatchString(st.command) {
-		s.told = true
+		s.commanded = true
 		return s.run(ctx, st, b)
 	}
-	if s.told {
+	if s.commanded {
 		time.Sleep(settle)
 	}
-	s.told = false
+	s.commanded = false
 	for start := time.Now(); ; time.Sleep(settle) {
 		lines, ok, err = s.run(ctx, st, b)
 		if err != nil || wanted(lines) || time.Since(start) > patience {
@@ -251,7 +251,7 @@ func (s *session) startSwitch(ctx context.Context, script string) ([]string, err
 		if err := errors.Join(s.point(port), s.works(ctx, port)); err != nil {
 			return sw.lines(), err
 		}
-		s.told = true
+		s.commanded = true
 		return sw.lines(), nil
 	case <-sw.done:
 		return sw.lines(), fmt.Errorf("it ended: %s", strings.Join(sw.lines(), "\n"))

@@ -147,7 +147,7 @@ func (b *recordBench) decoding() {
 	distinct := map[string]bool{}
 	for _, bits := range list {
 		distinct[string(bits)] = true
-		if _, b.err = dec.Decode(bits, recordplan.Told{}); b.err != nil {
+		if _, b.err = dec.Decode(bits, recordplan.Knowledge{}); b.err != nil {
 			return
 		}
 	}
@@ -155,7 +155,7 @@ func (b *recordBench) decoding() {
 	start, n := time.Now(), 0
 	for took := time.Duration(0); took < max(1, b.d); took = time.Since(start) {
 		for _, bits := range list {
-			if _, b.err = dec.Decode(bits, recordplan.Told{}); b.err != nil {
+			if _, b.err = dec.Decode(bits, recordplan.Knowledge{}); b.err != nil {
 				return
 			}
 		}

@@ -75,7 +75,7 @@ func (w *witness) counted(t *testing.T, key, field string, want uint64) {
 
 // The collector's reports of each packet match its true path through each switch: ports, times and queues, to the
 // nanosecond and the byte. Lost packets are not reported.
-func TestIFATellsTheTruth(t *testing.T) {
+func TestIFAReportsTheTruth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}

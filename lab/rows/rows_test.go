@@ -138,7 +138,7 @@ func TestChipAnew(t *testing.T) {
 		}
 	}
 	const want = "the chip of s2 started again at 4.0006ms: its counters cover only the time after that"
-	if told := shown.Troubles(); len(told) != 1 || !strings.Contains(told[0], want) {
-		t.Errorf("%q: want %s", told, want)
+	if reported := shown.Troubles(); len(reported) != 1 || !strings.Contains(reported[0], want) {
+		t.Errorf("%q: want %s", reported, want)
 	}
 }

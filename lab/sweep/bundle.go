@@ -133,7 +133,7 @@ type unpacked struct {
 
 // toldThere replaces the worker's paths in a message with those where the sweep was packed. So all workers report the
 // same text.
-func (u *unpacked) toldThere(message string) string {
+func (u *unpacked) withPackedPaths(message string) string {
 	if u.path == "" {
 		return message
 	}

@@ -248,7 +248,7 @@ func (p *poster) reply(data []byte) error {
 		return nil
 	}
 	if r.Job == "" {
-		p.toldBy(r)
+		p.passOn(r)
 		return nil
 	}
 	i, ours := p.index[r.Job]
@@ -283,7 +283,7 @@ func (p *poster) accept(i int, r *reply) error {
 }
 
 // toldBy passes on a worker's message, once.
-func (p *poster) toldBy(r *reply) {
+func (p *poster) passOn(r *reply) {
 	what := fmt.Sprintf("worker %s: %s", r.By, r.Reported)
 	if r.Reported != beginning && !p.reported[what] && len(p.reported) < ahead {
 		p.reported[what] = true

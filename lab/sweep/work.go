@@ -138,7 +138,7 @@ func (w *worker) run(ctx context.Context, p *post) (*reply, error) {
 	ready, err := u.file.prepare(w.o, u.file.job(p.Index))
 	if err == nil && ready.name != p.Name {
 		return nil, refusal{fmt.Sprintf("%s: what it depends on has the sum %s here, and %s where it was posted: want no "+
-			"files outside the experiment's folder", u.toldThere(ready.what), ready.name, p.Name)}
+			"files outside the experiment's folder", u.withPackedPaths(ready.what), ready.name, p.Name)}
 	}
 	var out *Outcome
 	if err == nil {
@@ -148,7 +148,7 @@ func (w *worker) run(ctx context.Context, p *post) (*reply, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		said.Failed = u.toldThere(err.Error())
+		said.Failed = u.withPackedPaths(err.Error())
 		return said, nil
 	}
 	text, err := out.text()

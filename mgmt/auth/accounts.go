@@ -105,7 +105,7 @@ func within(file string, err error) error {
 }
 
 // TellsApart reports whether users are configured. Only then do callers have names that distinguish them.
-func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
+func (g *Guard) HasAccounts() bool { return len(g.accounts.get().list) > 0 }
 
 // RightsOf returns a user's present rights and role. If the user no longer exists, it returns the rights of the role
 // had. A nil view has all rights. known is false if that role no longer exists either.

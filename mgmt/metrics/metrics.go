@@ -302,11 +302,11 @@ func (l *look) wires() {
 
 // reasons adds the counts of a row whose fields are a prefix and a reason, up to the bound.
 func (l *look) reasons(f *Family, row swss.FieldValues, prefix, port string) {
-	told := 0
+	reported := 0
 	for _, field := range sortedKeys(row) {
-		if why, is := strings.CutPrefix(field, prefix); is && told < mostReasons && utf8.ValidString(why) {
+		if why, is := strings.CutPrefix(field, prefix); is && reported < mostReasons && utf8.ValidString(why) {
 			l.counter(f, l.epochs[chip], row[field], port, why)
-			told++
+			reported++
 		}
 	}
 }
@@ -329,13 +329,13 @@ func (l *look) resources() {
 	used := l.family("resource_used", "{object}", "Objects of the ASIC that are in use.", "resource")
 	free := l.family("resource_free", "{object}", "Objects of the ASIC for which there is room.", "resource")
 	row := l.row(swss.CountersDB, schema.CountersCRM, "STATS")
-	told := 0
+	reported := 0
 	for _, field := range sortedKeys(row) {
 		name, is := strings.CutSuffix(strings.TrimPrefix(field, "crm_stats_"), "_used")
-		if is && told < mostReasons && utf8.ValidString(name) {
+		if is && reported < mostReasons && utf8.ValidString(name) {
 			l.number(used, row[field], name)
 			l.number(free, row["crm_stats_"+name+"_available"], name)
-			told++
+			reported++
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Sources of rows that are in no database.
 const (
-	SourceTold           = "told"
+	SourceRepresented    = "told"
 	SourceConfigurations = "configurations"
 	SourceChanges        = "changes"
 	SourceTables         = "tables"
@@ -39,7 +39,7 @@ func configurationModule() tree.Module {
 				Leaves: []tree.Leaf{leaf("config/field", RowFields())},
 			},
 			{
-				DB: swss.StateDB, Source: SourceTold, Key: "{table}|{key}", Counter: true,
+				DB: swss.StateDB, Source: SourceRepresented, Key: "{table}|{key}", Counter: true,
 				Leaves: []tree.Leaf{state("told"), many("rest"), state("invalid"), many("unapplied")},
 			},
 		}},

@@ -44,10 +44,10 @@ func statusRows(rows []tree.Row) (list []tree.Row) {
 			continue
 		}
 		t := schema.TableOf(r.Table)
-		tells := func(o tree.Row) bool {
+		reports := func(o tree.Row) bool {
 			return o.DB == swss.StateDB && (o.Table == t.State || says(o, "state/status"))
 		}
-		if t.Status != schema.FieldStatus || slices.ContainsFunc(rows, tells) {
+		if t.Status != schema.FieldStatus || slices.ContainsFunc(rows, reports) {
 			continue
 		}
 		same := func(o tree.Row) bool { return o.Table == t.State }

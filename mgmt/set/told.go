@@ -21,26 +21,26 @@ import (
 
 // These constants state whether other nodes of the tree represent a row.
 const (
-	toldAll  = "ALL"
-	toldRest = "REST"
-	toldNone = "NONE"
+	representedAll  = "ALL"
+	representedRest = "REST"
+	representedNone = "NONE"
 )
 
 // Reported returns, for all rows of CONFIG_DB, whether other nodes represent them.
 func Reported(
 	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
 ) (map[string]map[string]string, error) {
-	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
+	t := &coverage{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
 	for table, keys := range rows {
 		for key, fields := range keys {
-			told := map[string]string{"told": toldNone}
+			reported := map[string]string{"told": representedNone}
 			if err := models.CheckRow(table, key, fields, t.read); err != nil {
-				told["invalid"] = schema.Reason(err)
+				reported["invalid"] = schema.Reason(err)
 			}
 			if texts := unappliedOf(table, key, fields); len(texts) > 0 {
-				told["unapplied"] = strings.Join(texts, "\x00")
+				reported["unapplied"] = strings.Join(texts, "\x00")
 			}
-			t.out[table+"|"+key] = told
+			t.out[table+"|"+key] = reported
 		}
 	}
 	var lists [][]*txEntry
@@ -59,7 +59,7 @@ func Reported(
 			return nil, err
 		}
 	}
-	t.tellUnnamed()
+	t.rejectUnnamed()
 	return t.out, nil
 }
 
@@ -78,12 +78,12 @@ func unappliedOf(table, key string, fields map[string]string) (texts []string) {
 }
 
 // tellUnnamed marks rows invalid that have a field which NAME=VALUE cannot name.
-func (t *teller) tellUnnamed() {
+func (t *coverage) rejectUnnamed() {
 	for table, keys := range t.rows {
 		for key, fields := range keys {
 			for f := range fields {
-				if told := t.out[table+"|"+key]; !models.Nameable(f) && told["invalid"] == "" {
-					told["invalid"] = fmt.Sprintf("a field is named %q, which no leaf can show", f)
+				if reported := t.out[table+"|"+key]; !models.Nameable(f) && reported["invalid"] == "" {
+					reported["invalid"] = fmt.Sprintf("a field is named %q, which no leaf can show", f)
 				}
 			}
 		}
@@ -91,7 +91,7 @@ func (t *teller) tellUnnamed() {
 }
 
 // A teller finds which rows are represented.
-type teller struct {
+type coverage struct {
 	model  *tree.Model
 	reader fetch.Reader
 	ctx    context.Context
@@ -100,11 +100,11 @@ type teller struct {
 	there  map[string]bool // entries whose rows are valid, by id
 }
 
-func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
+func (t *coverage) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
 
 // entries returns the entries of a list that have a row in CONFIG_DB, with these rows. It records which of the entries
 // have only valid rows.
-func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
+func (t *coverage) entries(g *tree.List) (out []*txEntry, err error) {
 	need := g.ConfigRows()
 	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {
 		return nil, nil
@@ -133,7 +133,7 @@ func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 }
 
 // report tries the entries of a list, and records whether their rows are represented.
-func (t *teller) report(es []*txEntry) error {
+func (t *coverage) report(es []*txEntry) error {
 	claims := map[string]int{} // number of entries that have a value which only one entry may have
 	for _, e := range es {
 		for _, n := range e.List.Unique {
@@ -187,7 +187,7 @@ func (e *txEntry) configured() [][]string {
 
 // allowed reports whether a Set would accept the entry, apart from Finish. Its rows must be valid, mandatory leaves
 // present, and references resolved.
-func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
+func (t *coverage) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
 	g := e.List
 	if !t.there[tree.EntryID(g, e.Keys)] && g.Parent != nil || len(g.Makes) > 0 {
 		return false // an entry that creates other rows cannot be repeated once these rows exist
@@ -221,7 +221,7 @@ func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) b
 }
 
 // withoutLeaves returns the entry's rows without the values of its leaves, or nil if they cannot be removed.
-func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
+func (t *coverage) withoutLeaves(e *txEntry) []map[string]string {
 	x := t.copyOf(e, e.Rows)
 	x.bare = true
 	if x.clear(e.List.Node) != nil {
@@ -231,7 +231,7 @@ func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
 }
 
 // copyOf returns the entry with copies of other rows.
-func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
+func (t *coverage) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 	x := &txEntry{Entry: tree.NewEntry(e.List, e.Keys), present: true, touched: true}
 	x.before = make([]map[string]string, len(recs))
 	for i, r := range recs {
@@ -242,7 +242,7 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 
 // write writes the values of the entry's leaves onto given rows, or onto no rows. It returns the resulting rows, or nil
 // if a value is refused.
-func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
+func (t *coverage) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
 	g := e.List
 	x := t.copyOf(e, onto)
 	if onto == nil {
@@ -279,7 +279,7 @@ func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]
 }
 
 // sameAt reports whether a resulting row equals the present one.
-func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
+func (t *coverage) sameAt(e *txEntry, recs []map[string]string, i int) bool {
 	if recs == nil {
 		return false
 	}
@@ -288,7 +288,7 @@ func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
 }
 
 // whole reports whether all resulting rows equal the present ones, without additional rows.
-func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
+func (t *coverage) whole(e *txEntry, recs []map[string]string) bool {
 	for i := range e.Rows {
 		if e.Rows[i] != nil && !t.sameAt(e, recs, i) || e.Rows[i] == nil && recs != nil && recs[i] != nil {
 			return false
@@ -298,7 +298,7 @@ func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
 }
 
 // note records the result for an entry. The rows of a list's entry are judged together.
-func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
+func (t *coverage) note(e *txEntry, anew, again, rest []map[string]string) {
 	list := e.List.Parent != nil
 	all := list && t.whole(e, anew)
 	if list && !all && !t.whole(e, again) {
@@ -309,15 +309,15 @@ func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
 			continue
 		}
 		table, key := r.Place(e.Keys, e.Own())
-		told := t.out[table+"|"+key]
+		reported := t.out[table+"|"+key]
 		switch {
-		case told["invalid"] != "":
+		case reported["invalid"] != "":
 		case all, !list && t.sameAt(e, anew, i):
-			told["told"] = toldAll
+			reported["told"] = representedAll
 		case t.sameAt(e, again, i) && models.CheckRow(table, key, rest[i], t.read) == nil:
-			told["told"] = toldRest
+			reported["told"] = representedRest
 			if fields := models.RowFields().Get(tree.Record{Fields: rest[i]}); len(fields) > 0 {
-				told["rest"] = strings.Join(fields, "\x00")
+				reported["rest"] = strings.Join(fields, "\x00")
 			}
 		}
 	}
@@ -325,7 +325,7 @@ func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
 
 // same reports whether two rows have the same meaning. Numbers and words may be written differently, and fields with
 // their default may be missing.
-func (t *teller) same(table, key string, anew, is map[string]string) bool {
+func (t *coverage) same(table, key string, anew, is map[string]string) bool {
 	if (anew == nil) != (is == nil) {
 		return false
 	}
@@ -372,7 +372,7 @@ func knownField(table, field string) bool {
 }
 
 // meaning returns a row in the canonical form of package schema. It returns false if there is none.
-func (t *teller) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
+func (t *coverage) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
 	bare := maps.Clone(fields)
 	delete(bare, tree.NullField)
 	if table == schema.CfgACLRule { // a rule of a flow group

@@ -10,7 +10,7 @@ import (
 	"tamtam/collector/topology"
 )
 
-const toldFile = `switches:
+const topologyFile = `switches:
 - {name: leaf1, id: 1}
 - {name: leaf2, id: 2}
 - {name: spine1, id: 3}
@@ -27,8 +27,8 @@ links:
 
 // A given topology names the switches in stamps and alternate marking, and shows their results on its links. The state
 // and load of these links are unknown. Delays of stamps over an unknown link are assigned to no link.
-func TestTold(t *testing.T) {
-	n, err := topology.Parse([]byte(toldFile), topology.Containerlab{})
+func TestReportedTopology(t *testing.T) {
+	n, err := topology.Parse([]byte(topologyFile), topology.Containerlab{})
 	if err != nil {
 		t.Fatal(err)
 	}

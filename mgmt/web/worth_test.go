@@ -189,7 +189,7 @@ func TestAmendedDrops(t *testing.T) {
 
 // A packet is reported again when more of its path arrives late, and is shown once. Equal packets that were seen
 // elsewhere at that time are different packets.
-func TestToldAgain(t *testing.T) {
+func TestReportedAgain(t *testing.T) {
 	at := recent().Start
 	way := func(port, end string, flags result.Flags) result.Journey {
 		return result.Journey{Time: at, Key: "k", End: end, Flags: flags,

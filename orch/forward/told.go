@@ -12,12 +12,12 @@ import (
 
 // CompareTold adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is in
 // force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
-func CompareTold(d *orch.Daemon, r *swss.Redis) {
-	t := newTold(r)
+func CompareReported(d *orch.Daemon, r *swss.Redis) {
+	t := newReported(r)
 	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
 }
 
-func newTold(r *swss.Redis) reported {
+func newReported(r *swss.Redis) reported {
 	t := reported{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string][]schema.Table{}}
 	for _, table := range schema.Tables() {
 		if table.Config != "" && table.State != "" && table.Status != "" {
@@ -39,8 +39,8 @@ func (t reported) list(ctx context.Context) ([]string, error) {
 	}
 	keys = slices.DeleteFunc(keys, func(name string) bool {
 		r := rowAt(t.config, name)
-		_, told := t.tables[r.Table]
-		return !told || schema.UnappliedKey(r.Table, r.Key)
+		_, watched := t.tables[r.Table]
+		return !watched || schema.UnappliedKey(r.Table, r.Key)
 	})
 	slices.Sort(keys)
 	return keys, nil

@@ -8,7 +8,7 @@ import (
 )
 
 // Rows that no daemon reads have no status, so none is reported as missing.
-func TestToldLeavesOutUnreadKeys(t *testing.T) {
+func TestReportedLeavesOutUnreadKeys(t *testing.T) {
 	r := swsstest.Start(t)
 	config := swss.NewTable(r.DB(swss.ConfigDB), "FLEX_COUNTER_TABLE")
 	for _, key := range []string{"PORT", "RIF", "PORTT"} {
@@ -16,7 +16,7 @@ func TestToldLeavesOutUnreadKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := newTold(r).list(t.Context())
+	list, err := newReported(r).list(t.Context())
 	if err != nil || len(list) != 1 || list[0] != "FLEX_COUNTER_TABLE|PORT" {
 		t.Errorf("%q, %v", list, err)
 	}

@@ -120,7 +120,7 @@ type agenda struct {
 	spared      bool // whether variants were removed because not all variants of their rule fitted
 	leftover    bool // whether claims may have freed more capacity than they needed
 	news        map[schema.ACLRuleKey]bool
-	telling     bool
+	reporting   bool
 }
 
 // wordsOf are SONiC's status words of ACL tables and rules.
@@ -240,11 +240,11 @@ func (o *Orch) reconcileAll(ctx context.Context, n int) []error {
 // finish notifies the users of flow groups of changes. They may bind and unbind in the meantime. The resulting changes
 // are published afterwards.
 func (o *Orch) finish(ctx context.Context) {
-	if o.agenda.telling {
+	if o.agenda.reporting {
 		return
 	}
-	o.agenda.telling = true
-	defer func() { o.agenda.telling = false }()
+	o.agenda.reporting = true
+	defer func() { o.agenda.reporting = false }()
 	for len(o.agenda.news) > 0 {
 		keys := slices.SortedFunc(maps.Keys(o.agenda.news), compareKeys)
 		o.agenda.news = orch.Emptied(o.agenda.news)

@@ -415,7 +415,7 @@ func TestInForce(t *testing.T) {
 	var changed uint64
 	for _, step := range []struct {
 		do       func()
-		told     bool
+		reported bool
 		priority uint32
 		matches  string
 		at       string
@@ -451,8 +451,8 @@ func TestInForce(t *testing.T) {
 			in.Interfaces != step.at || ports != step.ports {
 			t.Errorf("in force: %+v, want %+v", in, step)
 		}
-		if told := slices.Contains(b.reported, flow); told != step.told {
-			t.Errorf("%s: told %v, want %v", step.matches, told, step.told)
+		if reported := slices.Contains(b.reported, flow); reported != step.reported {
+			t.Errorf("%s: told %v, want %v", step.matches, reported, step.reported)
 		}
 		if same := in.Changed == changed; same && step.at == "" {
 			t.Errorf("%s: the entries have changed, and that does not show", step.matches)

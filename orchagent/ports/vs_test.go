@@ -115,7 +115,7 @@ func TestSerdesGoesBeforeItsPort(t *testing.T) {
 }
 
 // A port whose oper status the ASIC does not report works, and is not up.
-func TestOperStatusNotTold(t *testing.T) {
+func TestOperStatusNotReported(t *testing.T) {
 	b, _ := newVirtualSwitch(t)
 	b.port("Ethernet0", "1,2")
 	b.port("Ethernet2", "3,4")

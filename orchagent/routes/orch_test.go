@@ -73,16 +73,16 @@ func TestEveryCallFails(t *testing.T) {
 			b := newBench(t)
 			b.Rec.FailAt(n, status)
 			b.do(rows...)
-			told := slices.ContainsFunc(b.statuses(), func(s string) bool { return strings.Contains(s, "SAI_STATUS") })
+			reported := slices.ContainsFunc(b.statuses(), func(s string) bool { return strings.Contains(s, "SAI_STATUS") })
 			if b.Rec.Changes() < n {
 				b.do(changed...)
-				told = slices.ContainsFunc(b.statuses(), func(s string) bool { return strings.Contains(s, "SAI_STATUS") })
+				reported = slices.ContainsFunc(b.statuses(), func(s string) bool { return strings.Contains(s, "SAI_STATUS") })
 			}
 			if b.Rec.Changes() < n {
 				break
 			}
 			i := slices.IndexFunc(b.Rec.Lines(), func(l string) bool { return strings.HasPrefix(l, "E|") })
-			if call := b.Rec.Lines()[i-1]; !told && status == sai.StatusFailure && strings.ToLower(call[:1]) != "r" {
+			if call := b.Rec.Lines()[i-1]; !reported && status == sai.StatusFailure && strings.ToLower(call[:1]) != "r" {
 				t.Errorf("nobody says that this failed: %s", call)
 			}
 			b.do(rows...) // written again
@@ -112,8 +112,8 @@ func TestEveryCallFails(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	b := newBench(t)
-	told := 0
-	b.orch.Changes().Subscribe(func(context.Context, struct{}) { told++ })
+	reported := 0
+	b.orch.Changes().Subscribe(func(context.Context, struct{}) { reported++ })
 	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
 		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
@@ -132,8 +132,8 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", tt.to, got, tt.want)
 		}
 	}
-	if _, ok := b.orch.NextHop("Vlan10", addr("10.0.0.2")); !ok || told == 0 {
-		t.Errorf("next hop found: %v; told %d times", ok, told)
+	if _, ok := b.orch.NextHop("Vlan10", addr("10.0.0.2")); !ok || reported == 0 {
+		t.Errorf("next hop found: %v; told %d times", ok, reported)
 	}
 	if u := b.orch.Used(); u[sai.SwitchAttrAvailableIPv4RouteEntry] != 8 ||
 		u[sai.SwitchAttrAvailableNextHopGroupMemberEntry] != 2 || u[sai.SwitchAttrAvailableIPv4NeighborEntry] != 2 {

@@ -80,10 +80,10 @@ func TestReplayIntoFullRedis(t *testing.T) {
 func TestOutcomeIntoFullRedis(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.StartServer(t).Open()
-	var told []string
+	var reported []string
 	s := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }},
 		ServerOptions{TempView: true, Report: func(why string) {
-			told = append(told, why)
+			reported = append(reported, why)
 			memory(t, r, "0")
 		}})
 	noError(t, s.Load(ctx))
@@ -92,8 +92,8 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 		Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
 	noError(t, swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, create.Entry()))
 	noError(t, s.drain(ctx))
-	if len(told) != 3 || !strings.HasPrefix(told[1], "Redis is out of memory") || told[2] != "" {
-		t.Errorf("told %q, want that Redis is full, and that it is not any more", told)
+	if len(reported) != 3 || !strings.HasPrefix(reported[1], "Redis is out of memory") || reported[2] != "" {
+		t.Errorf("told %q, want that Redis is full, and that it is not any more", reported)
 	}
 }
 

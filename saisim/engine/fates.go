@@ -98,8 +98,8 @@ func (c *fates) report(p *port, cp *copyOf, why drop.Reason, punted bool) {
 		d.Data, d.Len = data, length
 	}
 	t.inside, t.behind = false, false
-	for _, told := range t.reported {
-		(*told)(d)
+	for _, listener := range t.reported {
+		(*listener)(d)
 	}
 	if t.reports {
 		c.note(d, p, cp)

@@ -133,7 +133,7 @@ type packet struct {
 	// number of bytes by which it is longer than received, because of an added or removed header
 	grew       int
 	received   []byte        // the frame before that, if a header was added or removed
-	telling    *telling      // IFA that is begun or ended
+	ifaAction  *ifaAction    // IFA that is begun or ended
 	version    *version      // version of the program
 	passage    *passage      // its passage through the program; nil if there is none
 	mirrors    []int         // ingress mirror sessions, by index

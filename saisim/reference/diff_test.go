@@ -138,7 +138,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.ref.Ended = p.seeReference
 	p.graphOf(nil)
 	if !p.blind || p.ledgered {
-		p.tellDrops()
+		p.reportDrops()
 	}
 	if v.keeps || v.watched {
 		p.keepEnds(v.watched)

@@ -151,7 +151,7 @@ func (p *pair) endsKeptDiffer() error {
 }
 
 // tellDrops makes both engines report their drops.
-func (p *pair) tellDrops() {
+func (p *pair) reportDrops() {
 	p.reported = drops{}
 	p.chip.OnDrop(func(d *saisim.Drop) {
 		p.reported.add(*d, 1)

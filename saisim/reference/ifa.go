@@ -110,7 +110,7 @@ func transportSize(protocol byte, b []byte) int {
 }
 
 // A telling is the IFA action that a hit has begun or ended for a packet.
-type telling struct {
+type ifaAction struct {
 	object  config.TAMInt
 	ends    bool
 	reports []int      // mirror sessions for stripped copies
@@ -128,7 +128,7 @@ func (c *Chip) meetIFA(pk *packet, hits []hit) {
 	if a == nil {
 		return
 	}
-	t := telling{object: pk.conf.tamInts[a.Of[0]], ends: a == end}
+	t := ifaAction{object: pk.conf.tamInts[a.Of[0]], ends: a == end}
 	for _, counter := range by.entry.Of(config.ActCounter) {
 		t.counts = c.ifaCounts(counter)
 	}
@@ -139,7 +139,7 @@ func (c *Chip) meetIFA(pk *packet, hits []hit) {
 			return
 		}
 		t.reports = pk.conf.sessionsOf(by.entry.Of(config.ActMirrorIngress))
-		pk.telling = &t
+		pk.ifaAction = &t
 		return
 	}
 	before := c.ifaMatched[t.object.ID]
@@ -150,11 +150,11 @@ func (c *Chip) meetIFA(pk *packet, hits []hit) {
 	case pk.h.ifa != nil:
 		t.count(ifa.Already)
 	default:
-		pk.telling = &t
+		pk.ifaAction = &t
 	}
 }
 
-func (t *telling) count(what ifa.Count) {
+func (t *ifaAction) count(what ifa.Count) {
 	if t.counts != nil {
 		t.counts[what]++
 	}
@@ -167,7 +167,7 @@ func withoutEnds(hits []hit) []hit {
 
 // A job is IFA's work on a copy.
 type job struct {
-	telling
+	ifaAction
 	became ifa.Count
 	longer int
 	// Values of the hop: the port, metadata that is not on the wire, and when the copy leaves.
@@ -184,12 +184,12 @@ func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 	switch {
 	case o.raw:
 		return nil
-	case o.telling != nil:
-		j.telling = *o.telling
+	case o.ifaAction != nil:
+		j.ifaAction = *o.ifaAction
 	case transit.ID == config.None || o.h.ifa == nil && (o.h.ip == nil || o.h.ip.protocol != 253):
 		return nil
 	default:
-		j.telling = telling{object: transit, counts: c.transitCounts(transit.ID)}
+		j.ifaAction = ifaAction{object: transit, counts: c.transitCounts(transit.ID)}
 	}
 	switch {
 	case o.endUnknown():
@@ -198,7 +198,7 @@ func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 	case j.ends:
 		j.became, j.longer = ifa.Stripped, -(4 + o.h.ifa.payload - o.h.ifa.metadata)
 		return j
-	case o.telling != nil:
+	case o.ifaAction != nil:
 		j.become(o.canBegin(), 40)
 	default:
 		j.become(o.canAdd(), 32)

@@ -118,7 +118,7 @@ func (x *choosing) gap() uint64 {
 }
 
 // give sends a sample to the CPU, or drops it if its trap's policer does not admit it.
-func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, length int) {
+func (c *Chip) give(pk *packet, s *sample, note saisim.Sample, data []byte, length int) {
 	c.books.Copies++
 	if way := c.conf.way(config.TrapSample); c.policedAs(pk, way.Policer) {
 		s.lost++
@@ -135,45 +135,45 @@ func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, leng
 		data = data[:min(len(data), s.Truncate)]
 	}
 	c.books.ToCPU++
-	told.Rate, told.Pool, told.Lost, told.Entry, told.Rule = s.Sampler.Rate, s.number, s.lost, s.entry, s.rule
+	note.Rate, note.Pool, note.Lost, note.Entry, note.Rule = s.Sampler.Rate, s.number, s.lost, s.entry, s.rule
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id,
-		Trap: config.TrapSample, Queue: c.conf.way(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: told})
+		Trap: config.TrapSample, Queue: c.conf.way(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: note})
 }
 
 // sampledIn gives the CPU the samples of a packet that was chosen on arrival. last is the port of its last copy.
 func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason) {
-	told := saisim.Sample{Copies: uint16(copies), Port: saisim.CPUPort}
+	note := saisim.Sample{Copies: uint16(copies), Port: saisim.CPUPort}
 	if p := c.portWith(last); copies > 0 && p != nil {
-		told.Port, told.VLAN = p.Port.Port, pk.vid
+		note.Port, note.VLAN = p.Port.Port, pk.vid
 		if pk.routed != nil {
-			told.NextHop, told.Prefix = pk.routed.hop, pk.routed.bits
+			note.NextHop, note.Prefix = pk.routed.hop, pk.routed.bits
 		}
 	}
 	if copies == 0 && !pk.cpu {
-		told.Dropped, told.Why = true, why
+		note.Dropped, note.Why = true, why
 	}
 	for _, s := range pk.samples {
-		c.give(pk, s, told, pk.data, pk.length)
+		c.give(pk, s, note, pk.data, pk.length)
 	}
 }
 
 // sampledOut gives the CPU the samples of a copy that was chosen as it leaves at a port, without the changes of IFA
 // there. If the egress pipe dropped it for the reason why, the frame is as received.
 func (c *Chip) sampledOut(p *port, samples []*sample, o outgoing, why drop.Reason) {
-	told, frame, length := saisim.Sample{Egress: true, Port: p.Port.Port}, o.data, o.length
+	note, frame, length := saisim.Sample{Egress: true, Port: p.Port.Port}, o.data, o.length
 	if why != 0 {
-		told.Dropped, told.Why = true, why
+		note.Dropped, note.Why = true, why
 	} else {
-		told.Copies, told.VLAN = 1, o.vid
+		note.Copies, note.VLAN = 1, o.vid
 		if len(samples) > 0 {
 			frame, length = o.frame(), o.frameLength()
 		}
 		if o.packet.routed != nil {
-			told.NextHop, told.Prefix = o.packet.routed.hop, o.packet.routed.bits
+			note.NextHop, note.Prefix = o.packet.routed.hop, o.packet.routed.bits
 		}
 	}
 	for _, s := range samples {
-		c.give(o.packet, s, told, frame, length)
+		c.give(o.packet, s, note, frame, length)
 	}
 }
 

@@ -277,7 +277,7 @@ func (w *Watch) over(d *difference) {
 
 // publish updates the state that State returns.
 func (w *Watch) publish() {
-	var told []string
+	var reported []string
 	var since time.Time
 	open, due := 0, 0
 	for at, d := range w.open {
@@ -290,14 +290,14 @@ func (w *Watch) publish() {
 		if d.healed {
 			due++
 		}
-		told = append(told, at.stage.Name+" "+at.key+" "+d.What)
+		reported = append(reported, at.stage.Name+" "+at.key+" "+d.What)
 		if since.IsZero() || d.first.Before(since) {
 			since = d.first
 		}
 	}
-	slices.Sort(told)
-	reason := strings.Join(told[:min(len(told), mostShown)], "; ")
-	if more := len(told) - mostShown; more > 0 {
+	slices.Sort(reported)
+	reason := strings.Join(reported[:min(len(reported), mostShown)], "; ")
+	if more := len(reported) - mostShown; more > 0 {
 		reason += fmt.Sprintf("; and %d more", more)
 	}
 	w.mu.Lock()

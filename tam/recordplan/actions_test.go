@@ -139,7 +139,7 @@ func TestActions(t *testing.T) {
 // of open ones.
 func reads(t *testing.T, d *Decoder, x run) (said, open int) {
 	t.Helper()
-	a, err := d.Decode(x.bits, Told{})
+	a, err := d.Decode(x.bits, Knowledge{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestActionsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for b, want := range []string{"t", "t hit (b)", "t hit (c)", "t hit (b)"} {
-		a, _ := d.Decode([]byte{byte(b)}, Told{})
+		a, _ := d.Decode([]byte{byte(b)}, Knowledge{})
 		if len(a.Paths) != 1 || a.Paths[0].String() != want && b != 3 || a.Impossible != (b == 3) {
 			t.Errorf("bits %d: %+v, want %s", b, a, want)
 		}
@@ -247,7 +247,7 @@ func FuzzActions(f *testing.F) {
 			t.Fatal(err)
 		}
 		has := p.Graph.Acts()
-		a, err := d.Decode(append(bits, make([]byte, c.Bytes())...)[:c.Bytes()], Told{})
+		a, err := d.Decode(append(bits, make([]byte, c.Bytes())...)[:c.Bytes()], Knowledge{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,26 +33,26 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 		for range 300 {
 			k := sendOne(r, p.Graph)
 			bits := p.recorded(k)
-			told := Told{End: k.end, Not: k.not}
+			given := Knowledge{End: k.end, Not: k.not}
 			if r.IntN(10) == 0 {
-				told.End = "" // a reader may lack this knowledge
+				given.End = "" // a reader may lack this knowledge
 			}
 			if r.IntN(4) == 0 {
-				told.Not = 0
+				given.Not = 0
 			}
-			k.otherwise(r, p.Graph, &told)
-			a, err := d.Decode(bits, told)
+			k.otherwise(r, p.Graph, &given)
+			a, err := d.Decode(bits, given)
 			if err != nil {
 				t.Fatal(err)
 			}
-			holds(t, d, bits, told, k, a)
-			if strings.Trim(told.Outcomes, "?") != "" {
+			holds(t, d, bits, given, k, a)
+			if strings.Trim(given.Outcomes, "?") != "" {
 				tests++
 			}
-			if told.Trap != 0 {
+			if given.Trap != 0 {
 				traps++
 			}
-			if told.Met != "" {
+			if given.Met != "" {
 				met++
 			}
 			if a.Exact {
@@ -60,9 +60,9 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			} else {
 				several++
 			}
-			if key := fmt.Sprint(string(bits), told); !seen[key] {
+			if key := fmt.Sprint(string(bits), given); !seen[key] {
 				seen[key] = true
-				equalsListing(t, p.Plan, bits, told, a)
+				equalsListing(t, p.Plan, bits, given, a)
 			}
 		}
 	})
@@ -159,8 +159,8 @@ func randomTests(r *rand.Rand, g *record.Graph) {
 	}
 	for _, n := range g.Nodes {
 		asks := slices.Contains(labels[n.ID], "true") && slices.Contains(labels[n.ID], "false") && len(labels[n.ID]) == 2
-		told := slices.ContainsFunc(g.Only, func(o record.Only) bool { return o.From == n.ID })
-		if n.Kind == record.Condition && asks && !told && r.IntN(2) == 0 {
+		only := slices.ContainsFunc(g.Only, func(o record.Only) bool { return o.From == n.ID })
+		if n.Kind == record.Condition && asks && !only && r.IntN(2) == 0 {
 			g.Tests = append(g.Tests, record.Test{From: n.ID})
 		}
 	}
@@ -173,21 +173,21 @@ func randomTests(r *rand.Rand, g *record.Graph) {
 }
 
 // otherwise adds further knowledge of a record: tests, a trap, and identities.
-func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
+func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, known *Knowledge) {
 	if r.IntN(3) > 0 {
 		for _, x := range g.Tests {
 			out := "ft?"[r.IntN(3):][:1]
 			if label, passed := k.labels[x.From]; passed && out != "?" {
 				out = label[:1]
 			}
-			told.Outcomes += out
+			known.Outcomes += out
 		}
 	}
 	for i, t := range g.Traps {
 		for _, s := range k.path {
 			fits := t.Outcome == "" || s.Hit == (t.Outcome == record.Hit)
 			if t.Table != "" && s.Table == t.Table && fits && r.IntN(2) == 0 {
-				told.Trap = uint8(i)
+				known.Trap = uint8(i)
 			}
 		}
 	}
@@ -195,9 +195,9 @@ func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
 		switch {
 		case r.IntN(12) > 0:
 		case s.Hit && r.IntN(2) == 0:
-			told.Met += s.Table + " " + record.Hit + ";"
+			known.Met += s.Table + " " + record.Hit + ";"
 		default:
-			told.Met += s.Table + " ;"
+			known.Met += s.Table + " ;"
 		}
 	}
 }
@@ -281,9 +281,9 @@ func (p plannedProgram) recorded(k sentOne) []byte {
 }
 
 // holds requires that the decoded paths of a record include the packet's path.
-func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer) {
+func holds(t *testing.T, d *Decoder, bits []byte, known Knowledge, k sentOne, a Answer) {
 	t.Helper()
-	end := told.End
+	end := known.End
 	name := func(l Likely) bool {
 		if len(l.Path) != len(k.path) {
 			return false
@@ -314,7 +314,7 @@ func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer
 	for _, s := range k.path {
 		ran[s.Table] = s
 	}
-	for i, says := range d.Tell(bits, told) {
+	for i, says := range d.TableResults(bits, known) {
 		id := d.Tables()[i]
 		s, did := ran[id]
 		if did && says.Ran == Never || !did && says.Ran == Always || s.Hit && says.Hit == Never ||
@@ -325,19 +325,19 @@ func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer
 }
 
 // equalsListing requires that a record is decoded to the paths that the checker finds.
-func equalsListing(t *testing.T, p *record.Plan, bits []byte, told Told, a Answer) {
+func equalsListing(t *testing.T, p *record.Plan, bits []byte, given Knowledge, a Answer) {
 	t.Helper()
-	end := told.End
-	known := check.Known{End: told.End, Not: told.Not, Labels: map[string]string{}}
-	if told.Trap != 0 {
-		known.Met = append(known.Met, p.Graph.Traps[told.Trap])
+	end := given.End
+	known := check.Known{End: given.End, Not: given.Not, Labels: map[string]string{}}
+	if given.Trap != 0 {
+		known.Met = append(known.Met, p.Graph.Traps[given.Trap])
 	}
-	for s := range strings.SplitSeq(told.Met, ";") {
+	for s := range strings.SplitSeq(given.Met, ";") {
 		if table, outcome, ok := strings.Cut(s, " "); ok {
 			known.Met = append(known.Met, record.Trap{Table: table, Outcome: outcome})
 		}
 	}
-	for i, x := range told.Outcomes {
+	for i, x := range given.Outcomes {
 		if x != '?' {
 			known.Labels[p.Graph.Tests[i].From] = map[rune]string{'t': "true", 'f': "false"}[x]
 		}

@@ -57,8 +57,8 @@ type Decoder struct {
 	plan       *record.Plan
 	given      record.Probabilities
 	containers record.Containers
-	all        *reader          // reader of packets with an unknown end
-	told       map[Told]*reader // readers of packets with further knowledge
+	all        *reader               // reader of packets with an unknown end
+	readers    map[Knowledge]*reader // readers of packets with further knowledge
 	answers    map[answerKey]Answer
 }
 
@@ -66,8 +66,8 @@ type Decoder struct {
 const maxReaders = 256
 
 type answerKey struct {
-	bits string
-	told Told
+	bits  string
+	known Knowledge
 }
 
 // A reader decodes records of packets with the same further knowledge.
@@ -98,7 +98,7 @@ func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
 	}
-	d := &Decoder{plan: p, told: map[Told]*reader{}, answers: map[answerKey]Answer{}}
+	d := &Decoder{plan: p, readers: map[Knowledge]*reader{}, answers: map[answerKey]Answer{}}
 	var err error
 	if d.containers, err = p.Containers(); err != nil {
 		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
@@ -151,8 +151,8 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 }
 
 // reader returns the reader for packets with the further knowledge in told.
-func (d *Decoder) reader(told Told) (*reader, error) {
-	if r := d.told[told]; r != nil {
+func (d *Decoder) reader(known Knowledge) (*reader, error) {
+	if r := d.readers[known]; r != nil {
 		return r, nil
 	}
 	r := d.all
@@ -160,22 +160,22 @@ func (d *Decoder) reader(told Told) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, p := d.plan.Graph.Without(told.Not, told.Outcomes, p)
-	cut, p := endings(g, p, told.End)
+	g, p := d.plan.Graph.Without(known.Not, known.Outcomes, p)
+	cut, p := endings(g, p, known.End)
 	if cut == nil {
 		cut = g
 	}
-	if cut != d.plan.Graph || told.Trap != 0 || told.Met != "" {
-		if r, err = d.newReader(cut, p, told.End); err != nil {
+	if cut != d.plan.Graph || known.Trap != 0 || known.Met != "" {
+		if r, err = d.newReader(cut, p, known.End); err != nil {
 			return nil, err
 		}
-		r.trap(d.plan.Graph, told.Trap)
-		r.met(told.Met)
+		r.trap(d.plan.Graph, known.Trap)
+		r.met(known.Met)
 	}
-	if len(d.told) >= maxReaders {
-		clear(d.told)
+	if len(d.readers) >= maxReaders {
+		clear(d.readers)
 	}
-	d.told[told] = r
+	d.readers[known] = r
 	return r, nil
 }
 
@@ -215,17 +215,17 @@ func (d *Decoder) check(b []byte) error {
 
 // Decode returns the paths that have a record. b holds the bytes of its containers, and told the other knowledge about
 // the packet.
-func (d *Decoder) Decode(b []byte, told Told) (Answer, error) {
+func (d *Decoder) Decode(b []byte, known Knowledge) (Answer, error) {
 	if err := d.check(b); err != nil {
 		return Answer{}, err
 	}
-	key := answerKey{string(b), told}
+	key := answerKey{string(b), known}
 	if a, ok := d.answers[key]; ok {
 		return a, nil
 	}
-	r, err := d.reader(told)
+	r, err := d.reader(known)
 	if err != nil {
-		return Answer{}, fmt.Errorf("plan %d, of packets that ended so: %s: %w", d.plan.ID, told.End, err)
+		return Answer{}, fmt.Errorf("plan %d, of packets that ended so: %s: %w", d.plan.ID, known.End, err)
 	}
 	a := r.decode(b)
 	if len(d.answers) >= maxAnswers {

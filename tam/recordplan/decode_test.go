@@ -65,7 +65,7 @@ func TestDecodeFigure4(t *testing.T) {
 		{0b11, "0", "A > C > D > E 0.000", "no path of the graph has this record; the closest has it but that B ran"},
 		{0b101, "0", "", "bit 2 is set, which no table of the plan sets"},
 	} {
-		a, err := d.Decode([]byte{tt.bits}, Told{})
+		a, err := d.Decode([]byte{tt.bits}, Knowledge{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestDecodeFigure4(t *testing.T) {
 			t.Errorf("%03b: %s %q %q exact %v, want %s %q %q", tt.bits, a.Total, got, a.Why, a.Exact, tt.total, tt.paths, tt.why)
 		}
 	}
-	if _, err := d.Decode([]byte{1, 2}, Told{}); err == nil || !strings.Contains(err.Error(),
+	if _, err := d.Decode([]byte{1, 2}, Knowledge{}); err == nil || !strings.Contains(err.Error(),
 		"a record of 2 bytes, want the 1 of plan") {
 		t.Error(err)
 	}
@@ -95,11 +95,11 @@ func TestDecodeEqualsEnumeration(t *testing.T) {
 		want := listRecords(t, d)
 		for bits, walks := range want {
 			paths, sum := joinWalks(walks)
-			a, err := d.Decode([]byte(bits), Told{})
+			a, err := d.Decode([]byte(bits), Knowledge{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkTell(t, d, bits, walks, sum)
+			checkTableResults(t, d, bits, walks, sum)
 			if a.Total != fmt.Sprint(len(paths)) || a.Exact != (len(paths) == 1) || a.Impossible ||
 				len(a.Paths) != min(len(paths), MaxLikely) {
 				t.Fatalf("%+v\nrecord %x: %+v\nwant %v", plan, bits, a, paths)
@@ -117,11 +117,11 @@ func TestDecodeEqualsEnumeration(t *testing.T) {
 		}
 		for b := range 256 {
 			if _, ok := want[string([]byte{byte(b)})]; !ok {
-				if a, _ := d.Decode([]byte{byte(b)}, Told{}); !a.Impossible || a.Why == "" {
+				if a, _ := d.Decode([]byte{byte(b)}, Knowledge{}); !a.Impossible || a.Why == "" {
 					t.Fatalf("record %02x, which no path has: %+v", b, a)
 				}
-				if tell := d.Tell([]byte{byte(b)}, Told{}); tell != nil && len(tell) != len(d.Tables()) {
-					t.Fatalf("record %02x: %+v", b, tell)
+				if results := d.TableResults([]byte{byte(b)}, Knowledge{}); results != nil && len(results) != len(d.Tables()) {
+					t.Fatalf("record %02x: %+v", b, results)
 				}
 			}
 		}
@@ -239,9 +239,9 @@ func joinWalks(walks []listedWalk) (paths map[string]float64, sum float64) {
 }
 
 // checkTell compares a record's result for its tables with all walks that have this record.
-func checkTell(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum float64) {
+func checkTableResults(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum float64) {
 	t.Helper()
-	said := d.Tell([]byte(bits), Told{})
+	said := d.TableResults([]byte(bits), Knowledge{})
 	for i, id := range d.Tables() {
 		ran, hit, ranP, hitP := 0, 0, 0.0, 0.0
 		for _, w := range walks {
@@ -295,7 +295,7 @@ func TestDecodeCountsBeyondWords(t *testing.T) {
 	if want := new(big.Int).Lsh(big.NewInt(1), n).String(); d.AllPaths() != want {
 		t.Errorf("%s paths, want %s", d.AllPaths(), want)
 	}
-	a, err := d.Decode([]byte{1}, Told{})
+	a, err := d.Decode([]byte{1}, Knowledge{})
 	if want := new(big.Int).Lsh(big.NewInt(1), n-1).String(); err != nil || a.Total != want || len(a.Paths) != MaxLikely {
 		t.Errorf("%s paths, want %s: %v", a.Total, want, err)
 	}
@@ -402,7 +402,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := d.Decode(b, Told{})
+		a, err := d.Decode(b, Knowledge{})
 		if (err == nil) != (len(b) == 1) {
 			t.Fatal(err)
 		}
@@ -413,7 +413,7 @@ func FuzzDecode(f *testing.F) {
 		for _, l := range a.Paths {
 			sum += l.P
 		}
-		tables := d.Tell(b, Told{})
+		tables := d.TableResults(b, Knowledge{})
 		if a.Impossible != (a.Total == "0") || a.Impossible != (a.Why != "") || a.Exact != (a.Total == "1") ||
 			tables != nil && len(tables) != len(d.Tables()) || !a.Impossible && sum > 1+1e-9 {
 			t.Fatalf("%+v", a)

@@ -20,14 +20,14 @@ type TableSays struct {
 // Tell returns for each table, in the order of [Decoder.Tables], whether the paths with a record run it. For an
 // impossible record, which has no paths, the set bits count for their tables, and nothing is known about others. Tell
 // returns nil if b is not a record of the plan. told has the same meaning as for [Decoder.Decode].
-func (d *Decoder) Tell(b []byte, told Told) []TableSays {
-	r, err := d.reader(told)
+func (d *Decoder) TableResults(b []byte, known Knowledge) []TableSays {
+	r, err := d.reader(known)
 	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {
 		return nil
 	}
 	var all []TableSays
 	if r.observe(b) {
-		all = r.tell()
+		all = r.tableResults()
 	}
 	if all == nil {
 		all = r.literally()
@@ -67,7 +67,7 @@ func (r *reader) literally() []TableSays {
 }
 
 // tell returns the result for the observed record, by index in the chain.
-func (r *reader) tell() []TableSays {
+func (r *reader) tableResults() []TableSays {
 	c, w := r.chain, &r.w
 	w.count(c)
 	if !w.some {

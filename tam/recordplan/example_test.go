@@ -45,7 +45,7 @@ func Example() {
 		return
 	}
 	for _, bits := range []byte{1, 0} {
-		answer, err := decoder.Decode([]byte{bits}, recordplan.Told{})
+		answer, err := decoder.Decode([]byte{bits}, recordplan.Knowledge{})
 		if err != nil {
 			fmt.Println(err)
 			return

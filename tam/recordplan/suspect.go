@@ -175,7 +175,7 @@ func (d *Decoder) heaviest(records []CountedRecord) []seenRecord {
 	})
 	var list []seenRecord
 	for _, c := range records[:min(len(records), maxSuspects)] {
-		if r, err := d.reader(Told{End: c.End}); err == nil {
+		if r, err := d.reader(Knowledge{End: c.End}); err == nil {
 			list = append(list, seenRecord{CountedRecord: c, reader: r})
 		}
 	}
@@ -219,9 +219,9 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 		if ok {
 			r.w.evidence[t] = evidence{} // the table might have run
 			r.w.index()
-			if tell := r.tell(); tell != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
-				expected += float64(tell[t].RanP * float64(r.Packets))
-				log += float64(libm.Log1p(-min(tell[t].RanP, 1-1e-9)) * float64(r.Packets))
+			if results := r.tableResults(); results != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
+				expected += float64(results[t].RanP * float64(r.Packets))
+				log += float64(libm.Log1p(-min(results[t].RanP, 1-1e-9)) * float64(r.Packets))
 			}
 		}
 	}

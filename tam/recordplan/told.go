@@ -9,7 +9,7 @@ import (
 
 // A Told is the knowledge about a packet in addition to the bits of its record. The zero value means that nothing more
 // is known.
-type Told struct {
+type Knowledge struct {
 	End      string         // end by [record.Graph.End]; "" if unknown
 	Not      record.Classes // classes that the packet does not have, see [record.NotOf]
 	Trap     uint8          // number of the packet's trap in the graph; zero if there is none or it is unknown
@@ -21,13 +21,13 @@ type Told struct {
 
 // Tell returns the knowledge that a record contains in addition to its bits. [Told.Not] is not set, because it follows
 // from the frame.
-func Tell(g *record.Graph, r *record.Record) Told {
-	told := Told{End: g.End(r), Outcomes: g.Outcomes(r)}
+func KnowledgeOf(g *record.Graph, r *record.Record) Knowledge {
+	known := Knowledge{End: g.End(r), Outcomes: g.Outcomes(r)}
 	if t, ok := g.Trap(r); ok && t.Table != "" {
-		told.Trap = r.Trap
+		known.Trap = r.Trap
 	}
-	told.Met = metBy(g, r)
-	return told
+	known.Met = metBy(g, r)
+	return known
 }
 
 // metBy returns the tables of the graph that the identities of a record imply. It returns "" if the identities are

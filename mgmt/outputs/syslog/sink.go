@@ -51,7 +51,7 @@ type Handler struct {
 }
 
 // NewHandler returns a handler that passes messages to a function, which must not block.
-func NewHandler(tell func(Message)) *Handler { return &Handler{report: tell} }
+func NewHandler(report func(Message)) *Handler { return &Handler{report: report} }
 
 // Enabled implements slog.Handler.
 func (h *Handler) Enabled(context.Context, slog.Level) bool { return true }

@@ -300,11 +300,11 @@ func (s *Snapshot) amendViews(a *amended) {
 func (s *Snapshot) amendDrops(a *amended) {
 	drops, records := a.of(result.Drops), a.of(result.Records)
 	for _, x := range s.Drops {
-		told := drops
+		reported := drops
 		if x.Source == result.Records.String() {
-			told = records
+			reported = records
 		}
-		if told && a.From < x.to && a.To >= x.from {
+		if reported && a.From < x.to && a.To >= x.from {
 			x.Flags |= a.Flags
 		}
 	}

@@ -9,10 +9,10 @@ import (
 // Paths returns the paths that have a record. b holds the bytes of its containers, and told the other knowledge about
 // the packet. Paths walks the plan's graph, which must be present, and shares no code with the decoders of records. It
 // returns false if the walk needs more than steps steps.
-func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, ok bool) {
+func Paths(p *record.Plan, b []byte, known Known, steps int) (paths [][]string, ok bool) {
 	w := &pathWalker{
 		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
-		left: steps, told: told, graph: p.Graph,
+		left: steps, known: known, graph: p.Graph,
 		acted: p.Graph.Acts(),
 	}
 	for i := range p.Graph.Nodes {
@@ -57,7 +57,7 @@ type pathWalker struct {
 	edges map[string][]record.Edge
 	nodes map[string]*record.Node
 	marks map[string]marked
-	told  Known
+	known Known
 	left  int // remaining number of steps
 	paths [][]string
 	acted map[string][]string // actions of each table
@@ -114,7 +114,7 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 	if len(set) > 0 {
 		return -1
 	}
-	for _, t := range w.told.Met {
+	for _, t := range w.known.Met {
 		if demanded = w.met(t, demanded); demanded < 0 {
 			break
 		}
@@ -163,15 +163,15 @@ func (w *pathWalker) follow(e record.Edge) []string {
 		return nil
 	}
 	if e.To != record.Exit && w.nodes[e.From].Kind == record.Condition {
-		if label, known := w.told.Labels[e.From]; w.ofOthers(e) || known && label != e.Label {
+		if label, known := w.known.Labels[e.From]; w.ofOthers(e) || known && label != e.Label {
 			return nil
 		}
 	}
-	if e.To == record.Exit && w.told.End != "" {
+	if e.To == record.Exit && w.known.End != "" {
 		named := false
 		for _, x := range w.graph.Ends {
 			if x.From == e.From && x.Label == e.Label {
-				if named = true; slices.Contains(x.How, w.told.End) {
+				if named = true; slices.Contains(x.How, w.known.End) {
 					return []string{record.Exit}
 				}
 			}
@@ -187,7 +187,7 @@ func (w *pathWalker) follow(e record.Edge) []string {
 func (w *pathWalker) ofOthers(e record.Edge) bool {
 	return slices.ContainsFunc(w.graph.Only, func(x record.Only) bool {
 		for c := record.ClassIPv4; c <= record.ClassGroup; c <<= 1 {
-			if w.told.Not&c != 0 && record.ClassName(c) == x.Class {
+			if w.known.Not&c != 0 && record.ClassName(c) == x.Class {
 				return x.From == e.From && x.Label == e.Label
 			}
 		}
