@@ -104,26 +104,26 @@ func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
 }
 
 // ways holds a test's values for the switch's addresses and its route.
-type ways struct {
+type fakeRoutes struct {
 	own     map[netip.Addr]bool
 	mtu     uint32 // MTU of the route; 0 if there is no route
 	changes orch.Topic[struct{}]
 }
 
-func (w *ways) Owns(a netip.Addr) bool { return w.own[a] }
+func (w *fakeRoutes) Owns(a netip.Addr) bool { return w.own[a] }
 
-func (w *ways) Exit(to netip.Addr) (string, uint32, error) {
+func (w *fakeRoutes) Exit(to netip.Addr) (string, uint32, error) {
 	if w.mtu == 0 {
 		return "", 0, orch.Wait("route", to.String(), "no route to %s", to)
 	}
 	return "Ethernet4", w.mtu, nil
 }
 
-func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changes }
+func (w *fakeRoutes) Changes() *orch.Topic[struct{}] { return &w.changes }
 
 // bench is an orchagent with ports, ACLs and alternate marking on a fake ASIC.
 type bench struct {
-	ways ways
+	routes fakeRoutes
 	*orchtest.Bench
 	chip  *chip
 	acl   *aclorch.Orch
@@ -162,7 +162,7 @@ func (b *bench) run() {
 	b.T.Helper()
 	a := orchagenttest.Start(b.Bench)
 	b.acl = a.ACL
-	b.am = orchagenttest.Make(a, New, Config{Rules: a.ACL, Routes: &b.ways, Config: a.Config})
+	b.am = orchagenttest.Make(a, New, Config{Rules: a.ACL, Routes: &b.routes, Config: a.Config})
 	a.Apply(b.am)
 }
 

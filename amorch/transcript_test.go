@@ -77,14 +77,14 @@ func (b *bench) line(line string) {
 		}
 		b.Set(schema.AppTAMAltMark, words[1], fields...)
 	case "own":
-		b.ways.own = map[netip.Addr]bool{}
+		b.routes.own = map[netip.Addr]bool{}
 		for _, w := range words[1:] {
-			b.ways.own[netip.MustParseAddr(w)] = true
+			b.routes.own[netip.MustParseAddr(w)] = true
 		}
-		b.ways.changes.Publish(b.Ctx, struct{}{})
+		b.routes.changes.Publish(b.Ctx, struct{}{})
 	case "mtu":
-		b.ways.mtu = uint32(number(1))
-		b.ways.changes.Publish(b.Ctx, struct{}{})
+		b.routes.mtu = uint32(number(1))
+		b.routes.changes.Publish(b.Ctx, struct{}{})
 	case "program":
 		b.chip.program = !b.chip.program
 	case "counted":

@@ -44,15 +44,15 @@ const (
 // second one is refused.
 func clickedRoute(no, form string) func([]string) ([]string, error) {
 	return func(words []string) ([]string, error) {
-		route, ways, err := routeWords(words, no == "")
-		if err == nil && len(ways) > 1 && no != "" {
-			err = fmt.Errorf("one way at a time can be deleted, not %d", len(ways))
+		route, nextHops, err := routeWords(words, no == "")
+		if err == nil && len(nextHops) > 1 && no != "" {
+			err = fmt.Errorf("one way at a time can be deleted, not %d", len(nextHops))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: want config route ... %s", err, form)
 		}
 		lines := []string{"configure"}
-		for _, w := range ways {
+		for _, w := range nextHops {
 			lines = append(lines, no+route+w)
 		}
 		return lines, nil
@@ -62,7 +62,7 @@ func clickedRoute(no, form string) func([]string) ([]string, error) {
 // routeWords parses prefix [vrf default] PREFIX nexthop [vrf default] WAYS. It returns "ip route PREFIX" and, for each
 // next hop, the words after it. If need is false and there is no next hop, it returns one empty text, which stands for
 // all next hops.
-func routeWords(words []string, need bool) (route string, ways []string, err error) {
+func routeWords(words []string, need bool) (route string, nextHops []string, err error) {
 	if len(words) > 0 && words[0] == "prefix" {
 		words, err = skipVRF(words[1:])
 	} else {
@@ -89,9 +89,9 @@ func routeWords(words []string, need bool) (route string, ways []string, err err
 		return "", nil, errors.New("the nexthop is missing")
 	}
 	if words, err = skipVRF(words[2:]); err == nil {
-		ways, err = waysOf(words)
+		nextHops, err = parseNextHops(words)
 	}
-	return route, ways, err
+	return route, nextHops, err
 }
 
 // skipVRF removes "vrf default". It returns an error for any other VRF.
@@ -107,7 +107,7 @@ func skipVRF(words []string) ([]string, error) {
 
 // waysOf parses [A[,A]] [dev IFACE[,IFACE]]. The two lists are parallel, and the shorter one is filled with empty
 // values.
-func waysOf(words []string) (ways []string, err error) {
+func parseNextHops(words []string) (nextHops []string, err error) {
 	var addresses, names []string
 	if len(words) > 0 && words[0] != "dev" {
 		addresses, words = strings.Split(words[0], ","), words[1:]
@@ -122,20 +122,20 @@ func waysOf(words []string) (ways []string, err error) {
 	addresses = append(addresses, make([]string, n-len(addresses))...)
 	names = append(names, make([]string, n-len(names))...)
 	for i := range n {
-		way, err := wayOf(addresses[i], names[i])
+		nextHop, err := formatNextHop(addresses[i], names[i])
 		if err != nil {
 			return nil, err
 		}
-		ways = append(ways, way)
+		nextHops = append(nextHops, nextHop)
 	}
 	if n == 0 {
 		return nil, errors.New("the nexthop is missing")
 	}
-	return ways, nil
+	return nextHops, nil
 }
 
 // wayOf returns one next hop in the form of "ip route PREFIX".
-func wayOf(address, name string) (string, error) {
+func formatNextHop(address, name string) (string, error) {
 	if _, err := netip.ParseAddr(address); address != "" && err != nil {
 		return "", fmt.Errorf("%q is no address", address)
 	}

@@ -174,30 +174,30 @@ func routePath(prefix string, below ...any) *gpb.Path {
 func setRoute(ctx context.Context, c *kit.Call) error {
 	prefix := c.Args["prefix"]
 	path := routePath(prefix)
-	way := c.Args["next-hop"]
+	nextHop := c.Args["next-hop"]
 	if name := c.Args["interface"]; name != "" {
-		way += "@" + name
+		nextHop += "@" + name
 	}
 	if c.Has("blackhole") {
-		way += "blackhole"
+		nextHop += "blackhole"
 	}
-	if c.No && way == "" {
+	if c.No && nextHop == "" {
 		return c.Session.RemoveEntry(ctx, "route "+prefix, path)
 	}
 	if c.No {
-		return removeWay(ctx, c.Session, prefix, way, c.Args["distance"])
+		return removeNextHop(ctx, c.Session, prefix, nextHop, c.Args["distance"])
 	}
 	if d := c.Args["distance"]; d != "" && d != "0" {
-		way += "#" + d
+		nextHop += "#" + d
 	}
-	config := map[string]any{"next-hop": []string{way}}
+	config := map[string]any{"next-hop": []string{nextHop}}
 	return c.Session.Client.Set(ctx, kit.Change{Path: path,
 		Value: tree.ListEntry(routingModule, map[string]any{"prefix": prefix}, config)})
 }
 
 // removeWay removes one next hop from a route. A given distance must match too. With the last next hop, the route is
 // removed.
-func removeWay(ctx context.Context, s *kit.Session, prefix, way, distance string) error {
+func removeNextHop(ctx context.Context, s *kit.Session, prefix, nextHop, distance string) error {
 	found, err := s.Existing(ctx, "route "+prefix, routePath(prefix))
 	if err != nil {
 		return err
@@ -206,13 +206,13 @@ func removeWay(ctx context.Context, s *kit.Session, prefix, way, distance string
 	var gone []kit.Change
 	for _, w := range all {
 		to, of, _ := strings.Cut(w, "#")
-		if to == way && (distance == "" || cmp.Or(of, "0") == distance) {
+		if to == nextHop && (distance == "" || cmp.Or(of, "0") == distance) {
 			gone = append(gone, kit.Change{Path: routePath(prefix, "config", tree.In("next-hop", ".", w))})
 		}
 	}
 	switch len(gone) {
 	case 0:
-		return fmt.Errorf("route %s has no way %s: it has %s", prefix, way, strings.Join(all, ", "))
+		return fmt.Errorf("route %s has no way %s: it has %s", prefix, nextHop, strings.Join(all, ", "))
 	case len(all):
 		gone = []kit.Change{{Path: routePath(prefix)}}
 	}

@@ -407,8 +407,8 @@ func (r *running) routing(routing tree.Node) {
 		if !r.says("STATIC_ROUTE", route.Text("prefix")) {
 			continue
 		}
-		for _, way := range route.Texts("config", "next-hop") {
-			to, distance, _ := strings.Cut(way, "#")
+		for _, nextHop := range route.Texts("config", "next-hop") {
+			to, distance, _ := strings.Cut(nextHop, "#")
 			addr, name, _ := strings.Cut(to, "@")
 			words := addr
 			if name != "" {

@@ -62,12 +62,12 @@ func writeInterface(p *kit.Printout, e tree.Node, addresses []string) {
 		"Addresses", strings.Join(addresses, ", "))
 	p.WhyNot(width, state)
 	counters := state.At("counters")
-	for _, way := range []struct{ label, prefix string }{{"Received", "in-"}, {"Sent", "out-"}} {
+	for _, direction := range []struct{ label, prefix string }{{"Received", "in-"}, {"Sent", "out-"}} {
 		var counts []string
 		for _, what := range []string{"pkts", "octets", "errors", "discards"} {
-			counts = append(counts, kit.Counted(counters, way.prefix+what)+" "+countName[what])
+			counts = append(counts, kit.Counted(counters, direction.prefix+what)+" "+countName[what])
 		}
-		p.Field(width, way.label, strings.Join(counts, ", "))
+		p.Field(width, direction.label, strings.Join(counts, ", "))
 	}
 	p.Optional(width, "Counted since", wholeSecond(counters.Text("counted-since")))
 }

@@ -49,8 +49,8 @@ func byPrefix(entries []tree.Node) []tree.Node {
 }
 
 // wayText formats a next hop of a route as routers do.
-func wayText(way string) string {
-	to, distance, _ := strings.Cut(way, "#")
+func nextHopText(nextHop string) string {
+	to, distance, _ := strings.Cut(nextHop, "#")
 	addr, name, _ := strings.Cut(to, "@")
 	switch {
 	case to == "blackhole":
@@ -70,11 +70,11 @@ func wayText(way string) string {
 
 // A routeLine is a displayed route.
 type routeLine struct {
-	prefix netip.Prefix
-	code   string
-	ways   []string
-	status string
-	reason string
+	prefix   netip.Prefix
+	code     string
+	nextHops []string
+	status   string
+	reason   string
 }
 
 // showRoutes shows the routes of a family: connected ones, static ones with their status, and those of a routing
@@ -100,7 +100,7 @@ func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) 
 					mark = "?"
 				}
 				head := l.code + mark + " " + l.prefix.String()
-				for _, w := range l.ways {
+				for _, w := range l.nextHops {
 					p.Line("%s %s", head, w)
 					head = strings.Repeat(" ", len(head))
 				}
@@ -182,13 +182,13 @@ func wholePrefix(prefix string) string {
 
 func routeLines(routing tree.Node, lacking unprogrammed) []routeLine {
 	var lines []routeLine
-	line := func(prefix, code string, ways []string, status, reason string) {
-		if p, err := netip.ParsePrefix(prefix); err == nil && len(ways) > 0 {
-			lines = append(lines, routeLine{p.Masked(), code, ways, status, reason})
+	line := func(prefix, code string, nextHops []string, status, reason string) {
+		if p, err := netip.ParsePrefix(prefix); err == nil && len(nextHops) > 0 {
+			lines = append(lines, routeLine{p.Masked(), code, nextHops, status, reason})
 		}
 	}
-	add := func(prefix, code string, ways []string, state tree.Node) {
-		line(prefix, code, ways, state.Word("status"), state.Text("reason"))
+	add := func(prefix, code string, nextHops []string, state tree.Node) {
+		line(prefix, code, nextHops, state.Word("status"), state.Text("reason"))
 	}
 	for _, i := range routing.Sorted("interfaces", "interface") {
 		for _, a := range i.Items("addresses", "address") {
@@ -199,17 +199,17 @@ func routeLines(routing tree.Node, lacking unprogrammed) []routeLine {
 	for _, r := range routing.Items("routes", "route") {
 		forwarded[wholePrefix(r.Text("prefix"))] = r
 	}
-	ways := func(t tree.Node) (out []string) {
+	nextHops := func(t tree.Node) (out []string) {
 		for _, w := range t.Texts("next-hop") {
-			out = append(out, wayText(w))
+			out = append(out, nextHopText(w))
 		}
 		return out
 	}
 	for _, r := range routing.Items("static-routes", "route") {
 		prefix := r.Text("prefix")
-		to := ways(forwarded[prefix].At("state"))
+		to := nextHops(forwarded[prefix].At("state"))
 		if to == nil {
-			to = ways(r.At("config"))
+			to = nextHops(r.At("config"))
 		}
 		delete(forwarded, prefix)
 		add(prefix, "S", to, r.At("state"))
@@ -220,13 +220,13 @@ func routeLines(routing tree.Node, lacking unprogrammed) []routeLine {
 			code = "S"
 		}
 		status, reason := lacking.status(r.Text("prefix"))
-		line(prefix, code, ways(r.At("state")), status, reason)
+		line(prefix, code, nextHops(r.At("state")), status, reason)
 	}
 	slices.SortFunc(lines, func(a, b routeLine) int {
 		if c := a.prefix.Compare(b.prefix); c != 0 {
 			return c
 		}
-		return strings.Compare(a.code+strings.Join(a.ways, ","), b.code+strings.Join(b.ways, ","))
+		return strings.Compare(a.code+strings.Join(a.nextHops, ","), b.code+strings.Join(b.nextHops, ","))
 	})
 	return lines
 }

@@ -173,9 +173,9 @@ func (j *Journeys) Print(w io.Writer, wiring journey.Wiring, o journey.Options, 
 		err := json.NewEncoder(out).Encode(struct {
 			Least int              `json:"packets_least"`
 			Most  int              `json:"packets_most"`
-			Ways  []journey.Count  `json:"ways"`
+			Paths []journey.Count  `json:"ways"`
 			Left  map[string]int64 `json:"left_out,omitempty"`
-		}{least, most, journey.Ways(all), j.left})
+		}{least, most, journey.CountByPath(all), j.left})
 		return errors.Join(err, out.Flush())
 	}
 	if least, most := journey.Packets(all); least == most {
@@ -184,8 +184,8 @@ func (j *Journeys) Print(w io.Writer, wiring journey.Wiring, o journey.Options, 
 		fmt.Fprintf(out, "%d to %d packets: ways that do not begin at a host may go on with others, for want of a record or "+
 			"a wire, or because packets are alike\n", least, most)
 	}
-	for _, w := range journey.Ways(all) {
-		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Way)
+	for _, w := range journey.CountByPath(all) {
+		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Path)
 	}
 	for _, why := range slices.Sorted(maps.Keys(j.left)) {
 		fmt.Fprintf(out, "%8d left out: %s\n", j.left[why], why)

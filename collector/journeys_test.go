@@ -54,7 +54,7 @@ func TestJourneysLeft(t *testing.T) {
 		}
 	}
 	all := j.Join(journey.Wiring{}, journey.Options{})
-	if len(all) != 1 || !strings.HasSuffix(all[0].Way(), "> leaf1: CPU") {
+	if len(all) != 1 || !strings.HasSuffix(all[0].Path(), "> leaf1: CPU") {
 		t.Errorf("%v", all)
 	}
 }

@@ -230,11 +230,11 @@ func (l *Lab) makeClocks(context.Context) error {
 // exchange makes one exchange of messages; the Sync message leaves at now. The clocks do not change before its last
 // message, so their readings are known in advance. The servo receives them immediately.
 func (c *discipline) exchange(now Time) error {
-	way := func() Time { return c.ptp.Delay + Time(c.random.Below(uint64(c.ptp.Jitter)+1)) }
+	delay := func() Time { return c.ptp.Delay + Time(c.random.Below(uint64(c.ptp.Jitter)+1)) }
 	at := func(n *node, t Time) saisim.Cycle { return max(n.sim.Chip.Now(), n.cycle(t)) }
 	slave, master := c.n.sim.Chip, c.master.sim.Chip
-	come := now + way()
-	answer := come + way() + Microsecond
+	come := now + delay()
+	answer := come + delay() + Microsecond
 	k := c.servo.Sample(
 		master.Timestamp(at(c.master, now)), slave.Timestamp(at(c.n, come)),
 		slave.Timestamp(at(c.n, come+Microsecond)), master.Timestamp(at(c.master, answer)))

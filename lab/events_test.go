@@ -47,7 +47,7 @@ events:
 
 // Frames sent in a window that an event ends remain work for later windows, even if neither sender nor receiver has
 // other work. They continue, over a shorter link, in time.
-func TestEventsLeaveWhatIsOnItsWay(t *testing.T) {
+func TestEventsLeaveFramesInFlight(t *testing.T) {
 	racetest.Stepped(t)
 	var events []byte
 	for i := range 20 { // one of them ends the window in which the first switch sends

@@ -299,7 +299,7 @@ func TestNoRoomInTheHistory(t *testing.T) {
 
 // A server starts even if the file of a trial is damaged, or the configuration to return to is missing. A client that
 // cancels such a trial is informed that it is not undone.
-func TestNoWayBack(t *testing.T) {
+func TestTrialCannotReturn(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
 	k.must("commit", `{}`)

@@ -33,13 +33,13 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := []*gpb.Update{{Path: &gpb.Path{}, Val: all.GetNotification()[0].GetUpdate()[0].GetVal()}}
-		ways := []*gpb.SetRequest{{Update: whole}, {Replace: whole}, {UnionReplace: whole}}
+		sets := []*gpb.SetRequest{{Update: whole}, {Replace: whole}, {UnionReplace: whole}}
 		rows := func(b *bed) string { return string(turnMark.ReplaceAll([]byte(b.config()), nil)) }
 		before := rows(from)
-		to.mustSet(ways[rnd.IntN(len(ways))])
+		to.mustSet(sets[rnd.IntN(len(sets))])
 		to.wantText(rows(to), before)
-		for _, way := range ways {
-			from.mustSet(way)
+		for _, set := range sets {
+			from.mustSet(set)
 			from.wantText(rows(from), before)
 		}
 	})

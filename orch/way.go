@@ -8,7 +8,7 @@ import (
 )
 
 // A Way is the path to an address for packets that the switch itself sends.
-type Way struct {
+type Path struct {
 	Port        string     // port or PortChannel
 	VLAN        uint16     // VLAN tag of the packets at the port; 0 means none
 	NextHop     netip.Addr // address of the neighbour that receives the packets
@@ -18,9 +18,9 @@ type Way struct {
 }
 
 // Ways provides the paths; routeorch implements it, through device.
-type Ways interface {
+type Paths interface {
 	// Way returns the path to an address. The error contains the reason if there is none.
-	Way(to netip.Addr) (Way, error)
+	Path(to netip.Addr) (Path, error)
 	// Want sets the addresses to which paths are needed. Missing neighbours on these paths are resolved.
 	Want(ctx context.Context, to []netip.Addr)
 	// Changes signals that paths may have changed.
@@ -36,7 +36,7 @@ type ExitPorts interface {
 }
 
 // Exit returns the port at which the path leaves the switch. For a PortChannel it is the first member, as in SONiC.
-func (w Way) Exit(ports ExitPorts) (name string, oid sai.OID, err error) {
+func (w Path) Exit(ports ExitPorts) (name string, oid sai.OID, err error) {
 	name = w.Port
 	if _, members, ok := ports.LAG(name); ok {
 		if len(members) == 0 {

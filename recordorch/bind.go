@@ -50,18 +50,18 @@ type tunnel struct {
 // collector. They depend on the path to the collector.
 func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	to := row.Collector.Addr()
-	way, err := o.routes.Way(to)
+	path, err := o.routes.Path(to)
 	if err != nil {
 		return t, err
 	}
 	if row.Source.IsValid() {
-		way.Address = row.Source
+		path.Address = row.Source
 	}
-	if !way.Address.IsValid() {
+	if !path.Address.IsValid() {
 		return t, orch.Wait("address", to.String(), "no address to send from to %s: the session has no source-ip, "+
 			"and no loopback or interface an address of that IP version", to)
 	}
-	_, port, err := way.Exit(o.ports)
+	_, port, err := path.Exit(o.ports)
 	if err != nil {
 		return t, err
 	}
@@ -73,7 +73,7 @@ func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	}
 	if row.Encapsulation == schema.RecordUDP {
 		t.label.Tunnel = &record.ChipTunnel{
-			SrcIP: way.Address, DstIP: to, SrcMAC: schema.MAC(way.Source).String(), DstMAC: schema.MAC(way.MAC).String(),
+			SrcIP: path.Address, DstIP: to, SrcMAC: schema.MAC(path.Source).String(), DstMAC: schema.MAC(path.MAC).String(),
 			TOS: tunnelTOS,
 		}
 		t.attrs = append(t.attrs,
@@ -92,10 +92,10 @@ func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 		sai.Attr{ID: sai.MirrorSessionAttrIphdrVersion, Value: version},
 		sai.Attr{ID: sai.MirrorSessionAttrTOS, Value: sai.Uint(tunnelTOS)},
 		sai.Attr{ID: sai.MirrorSessionAttrTTL, Value: sai.Uint(tunnelTTL)},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: sai.IP{Addr: way.Address}},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: sai.IP{Addr: path.Address}},
 		sai.Attr{ID: sai.MirrorSessionAttrDstIPAddress, Value: sai.IP{Addr: to}},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: way.Source},
-		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: way.MAC},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: path.Source},
+		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: path.MAC},
 		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(schema.DefaultGREType)})
 	return t, nil
 }

@@ -20,17 +20,17 @@ import (
 // world contains the paths and the switch id that tests can change at any time.
 type world struct {
 	orchagenttest.World
-	way   *Way // path to any address; nil if there is none
+	path  *Path // path to any address; nil if there is none
 	wants []netip.Addr
 }
 
 func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
 
-func (w *world) Way(to netip.Addr) (Way, error) {
-	if w.way == nil {
-		return Way{}, orch.Wait("route", to.String(), "no route to %s", to)
+func (w *world) Path(to netip.Addr) (Path, error) {
+	if w.path == nil {
+		return Path{}, orch.Wait("route", to.String(), "no route to %s", to)
 	}
-	return *w.way, nil
+	return *w.path, nil
 }
 
 // setID sets the switch id. 0 means that there is none.
@@ -63,7 +63,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 		b.chip.API, b.chip.Objects = api, map[sai.OID]*extension{}
 		return b.chip
 	}
-	b.world = &world{way: &Way{
+	b.world = &world{path: &Path{
 		Port: "Ethernet4", Source: mac(1), MAC: mac(2), Address: netip.MustParseAddr("10.0.0.1"),
 	}}
 	b.world.setID(2020)

@@ -39,14 +39,14 @@ type Ports interface {
 }
 
 // A Way describes how packets to a collector leave the switch.
-type Way = orch.Way
+type Path = orch.Path
 
 // Config contains the configuration of an [Orch].
 type Config struct {
 	feature.Config
 	Rules    Rules
 	Ports    Ports
-	Routes   orch.Ways
+	Routes   orch.Paths
 	Identity feature.Identity
 }
 
@@ -55,7 +55,7 @@ type Orch struct {
 	*feature.Feature[schema.RecordFlow, binding]
 	rules    Rules
 	ports    Ports
-	routes   orch.Ways
+	routes   orch.Paths
 	identity feature.Identity
 	plan     planner
 

@@ -152,7 +152,7 @@ func TestEveryCallFails(t *testing.T) {
 			{"make", func(b *bench) { b.session("s2", "F2") }},
 			{"share", func(b *bench) { b.session("s2", "F2", "phv", "16"); b.session("s3", "F3") }},
 			{"way", func(b *bench) {
-				b.world.way = &Way{Port: "Ethernet0", Source: mac(3), MAC: mac(4), Address: b.world.way.Address}
+				b.world.path = &Path{Port: "Ethernet0", Source: mac(3), MAC: mac(4), Address: b.world.path.Address}
 				b.world.Routed.Publish(b.Ctx, struct{}{})
 			}},
 			{"graph", func(b *bench) { b.chip.graph = graphOf(2, "e"); b.Pass(time.Second) }},

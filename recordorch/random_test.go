@@ -27,7 +27,7 @@ func TestRandomSequences(t *testing.T) {
 		}
 		b.Rec.FailAt(0, 0)
 		b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-		b.world.way = &Way{Port: "Ethernet4", Address: b.world.address()}
+		b.world.path = &Path{Port: "Ethernet4", Address: b.world.address()}
 		for i := range 3 {
 			b.rule(fmt.Sprint("F", i+1), "SRC_IP", "10.9.9.9")
 		}
@@ -79,7 +79,7 @@ func (b *bench) random(rnd *rand.Rand) {
 	case 2, 3:
 		b.Rec.FailAt(1+rnd.IntN(6), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
 	case 4:
-		b.world.way = []*Way{nil, {Port: "Ethernet0", Address: b.world.address()},
+		b.world.path = []*Path{nil, {Port: "Ethernet0", Address: b.world.address()},
 			{Port: "Ethernet4", MAC: mac(9), Address: b.world.address()}}[rnd.IntN(3)]
 		b.world.Routed.Publish(b.Ctx, struct{}{})
 	case 5:

@@ -56,9 +56,9 @@ func (b *bench) line(line string) {
 		}
 		b.session(words[1], words[2], fields...)
 	case "way":
-		b.world.way = nil
+		b.world.path = nil
 		if len(words) > 1 {
-			b.world.way = &Way{Port: words[1], Source: mac(byte(number(words[2]))), MAC: mac(byte(number(words[3]))),
+			b.world.path = &Path{Port: words[1], Source: mac(byte(number(words[2]))), MAC: mac(byte(number(words[3]))),
 				Address: b.world.address()}
 		}
 		b.world.Routed.Publish(b.Ctx, struct{}{})

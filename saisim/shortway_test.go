@@ -182,7 +182,7 @@ func (r *rig) loadOps(stage uint8, ops ...pipe.Op) {
 
 // A chip that takes shortcuts has the same results as one that works event by event, whatever happens to packets, and
 // wherever they are then: not yet received, in the ingress pipe, behind it, at the MAC.
-func TestShortWays(t *testing.T) {
+func TestShortcuts(t *testing.T) {
 	for name, twist := range twists {
 		for _, after := range []saisim.Cycle{0, 40, 150, 230, 300, 360, 400, 1000} {
 			t.Run(fmt.Sprintf("%s after %d", name, after), func(t *testing.T) {

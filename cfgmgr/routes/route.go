@@ -70,7 +70,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	var lacks []string
 	best := -1
 	for _, h := range s.Hops {
-		hop, lack := d.way(h)
+		hop, lack := d.resolveHop(h)
 		if lack != "" {
 			lacks = append(lacks, lack)
 			continue
@@ -99,7 +99,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 }
 
 // way determines the interface of a next hop, or returns the reason why there is none.
-func (d *decision) way(h schema.StaticHop) (schema.Hop, string) {
+func (d *decision) resolveHop(h schema.StaticHop) (schema.Hop, string) {
 	hop := schema.Hop{Addr: h.Addr, Interface: h.Interface, Weight: 1}
 	switch {
 	case h.Blackhole:

@@ -45,15 +45,15 @@ func TestPath(t *testing.T) {
 	if code, out = tamtam(t, args...); code != 0 {
 		t.Fatal(out)
 	}
-	for way, n := range want {
-		if n == 0 || !strings.Contains(out, fmt.Sprintf("%8d  %s\n", n, way)) {
-			t.Errorf("want %d of %s:\n%s", n, way, out)
+	for path, n := range want {
+		if n == 0 || !strings.Contains(out, fmt.Sprintf("%8d  %s\n", n, path)) {
+			t.Errorf("want %d of %s:\n%s", n, path, out)
 		}
 	}
 	arrived := uint64(0)
 	for _, spine := range []string{"spine1", "spine2"} {
-		way, n := fmt.Sprintf("  client > leaf1 > %s > leaf2: to server\n", spine), uint64(0)
-		if before, _, ok := strings.Cut(out, way); !ok {
+		path, n := fmt.Sprintf("  client > leaf1 > %s > leaf2: to server\n", spine), uint64(0)
+		if before, _, ok := strings.Cut(out, path); !ok {
 			t.Errorf("no way by %s:\n%s", spine, out)
 		} else if _, err := fmt.Sscan(before[strings.LastIndex(before, "\n")+1:], &n); err != nil {
 			t.Error(err)

@@ -12,19 +12,19 @@ import (
 
 // Way returns the path of a journey without times. Packets with the same text behaved equally. Copies are in
 // parentheses.
-func (j Journey) Way() string {
+func (j Journey) Path() string {
 	var b strings.Builder
 	b.WriteString(j.From)
-	j.Visits[0].way(&b, 0)
+	j.Visits[0].writePath(&b, 0)
 	return b.String()
 }
 
 // maxWay is the maximum number of consecutive visits in a way. A packet in a loop has more.
-const maxWay = 64
+const maxPath = 64
 
-func (v *Visit) way(b *strings.Builder, depth int) {
+func (v *Visit) writePath(b *strings.Builder, depth int) {
 	fmt.Fprintf(b, " > %s", v.Switch)
-	if depth == maxWay {
+	if depth == maxPath {
 		b.WriteString(" > ...")
 		return
 	}
@@ -34,7 +34,7 @@ func (v *Visit) way(b *strings.Builder, depth int) {
 		}
 		switch {
 		case e.Next != nil:
-			e.Next.way(b, depth+1)
+			e.Next.writePath(b, depth+1)
 		default:
 			fmt.Fprintf(b, ": %s", e.ending())
 		}
@@ -53,20 +53,20 @@ func (e *Exit) ending() string {
 }
 
 // Ways counts journeys by their ways, the most frequent first.
-func Ways(all []Journey) (ways []Count) {
+func CountByPath(all []Journey) (list []Count) {
 	at := map[string]int{}
 	for _, j := range all {
-		w := j.Way()
+		w := j.Path()
 		i, ok := at[w]
 		if !ok {
-			i = len(ways)
+			i = len(list)
 			at[w] = i
-			ways = append(ways, Count{Way: w})
+			list = append(list, Count{Path: w})
 		}
-		ways[i].Packets++
+		list[i].Packets++
 	}
-	slices.SortStableFunc(ways, func(a, b Count) int { return cmp.Or(b.Packets-a.Packets, strings.Compare(a.Way, b.Way)) })
-	return ways
+	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Or(b.Packets-a.Packets, strings.Compare(a.Path, b.Path)) })
+	return list
 }
 
 // Packets returns bounds of the number of packets behind journeys. Each journey that began at a host or CPU is a packet
@@ -83,7 +83,7 @@ func Packets(all []Journey) (least, most int) {
 
 // A Count is the number of packets with a way.
 type Count struct {
-	Way     string `json:"way"`
+	Path    string `json:"way"`
 	Packets int    `json:"packets"`
 }
 

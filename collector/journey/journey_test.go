@@ -33,21 +33,21 @@ func wiringOf(text string) Wiring {
 func say(j Journey) string {
 	var visit func(v *Visit) string
 	visit = func(v *Visit) string {
-		var ways []string
+		var paths []string
 		for _, e := range v.Exits {
-			way := e.Out
+			path := e.Out
 			switch {
 			case e.Next != nil:
-				way += " > " + visit(e.Next)
+				path += " > " + visit(e.Next)
 			case len(e.Candidates) > 0:
-				way += fmt.Sprintf(" > %d of %s?", len(e.Candidates), e.Candidates[0].Switch)
+				path += fmt.Sprintf(" > %d of %s?", len(e.Candidates), e.Candidates[0].Switch)
 			default:
-				way += " " + e.End
+				path += " " + e.End
 			}
-			ways = append(ways, strings.TrimSpace(way))
+			paths = append(paths, strings.TrimSpace(path))
 		}
-		text := v.In + " " + v.Switch + " " + strings.Join(ways, " | ")
-		if len(ways) > 1 {
+		text := v.In + " " + v.Switch + " " + strings.Join(paths, " | ")
+		if len(paths) > 1 {
 			text = "(" + text + ")"
 		}
 		return text
@@ -182,8 +182,8 @@ func TestJoinManyAlike(t *testing.T) {
 	}
 	e := all[0].Visits[0].Exits[0]
 	if len(e.Candidates) != MaxCandidates || e.Alike != n || all[0].From != "h" ||
-		Ways(all)[0] != (Count{"a:2, as one of several packets that are alike > b: to i", n}) {
-		t.Errorf("%d candidates of %d, from %s: %v", len(e.Candidates), e.Alike, all[0].From, Ways(all))
+		CountByPath(all)[0] != (Count{"a:2, as one of several packets that are alike > b: to i", n}) {
+		t.Errorf("%d candidates of %d, from %s: %v", len(e.Candidates), e.Alike, all[0].From, CountByPath(all))
 	}
 	var b strings.Builder
 	if err := all[0].Write(&b); err != nil || !strings.HasSuffix(b.String(), "or one of 19984 more\n") {

@@ -95,8 +95,8 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 		collect(m.Add(1, p, arrived(p.Number, ahead)))
 	}
 	for k := uint64(10); k < 28; k++ {
-		for _, way := range []string{"mp1>mp2", "mp2>mp3"} {
-			r := results[fmt.Sprintf("%d %s", k, way)]
+		for _, path := range []string{"mp1>mp2", "mp2>mp3"} {
+			r := results[fmt.Sprintf("%d %s", k, path)]
 			if (r.Status == OK) != (k < 18) { // periods 20 and 21 reveal the late packets
 				t.Errorf("%s", line(r))
 			}

@@ -132,7 +132,7 @@ func (g Graph) ranks() map[string]int {
 
 // ShortestWays returns the links of the paths with the fewest links from some switches to others, as in equal-cost
 // routing. Cables have no direction.
-func ShortestWays(cables []Link, from, to []string) []Link {
+func ShortestPaths(cables []Link, from, to []string) []Link {
 	beside := map[string][]string{}
 	for _, c := range cables {
 		beside[c.From], beside[c.To] = append(beside[c.From], c.To), append(beside[c.To], c.From)

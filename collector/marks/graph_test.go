@@ -235,7 +235,7 @@ func TestAltMarkGraphRefused(t *testing.T) {
 }
 
 // Only cables on a shortest path become links, in the direction of the packets.
-func TestShortestWays(t *testing.T) {
+func TestShortestPaths(t *testing.T) {
 	var cables []Link
 	for _, text := range strings.Fields("s1-l1 s1-l2 s1-l3 l1-s2 l2-s2 l3-s2 l1-l4 l4-s1") {
 		a, b, _ := strings.Cut(text, "-")
@@ -248,7 +248,7 @@ func TestShortestWays(t *testing.T) {
 		{"l1", "l1", "[]"},
 		{"l1", "nowhere", "[]"},
 	} {
-		if got := fmt.Sprint(ShortestWays(cables, strings.Fields(c.from), strings.Fields(c.to))); got != c.want {
+		if got := fmt.Sprint(ShortestPaths(cables, strings.Fields(c.from), strings.Fields(c.to))); got != c.want {
 			t.Errorf("from %s to %s: %s, want %s", c.from, c.to, got, c.want)
 		}
 	}

@@ -168,10 +168,10 @@ func TestAltMarkMeanTwoWay(t *testing.T) {
 	sums := []int64{100*int64(7*ms+ahead) + 30, 30 * int64(9*ms-ahead)}
 	var got []Result
 	for k := uint64(10); k < 13; k++ {
-		for way, packets := range []uint64{100, 30} {
-			first, second := summed(k, packets, 0), summed(k, packets, sums[way])
+		for direction, packets := range []uint64{100, 30} {
+			first, second := summed(k, packets, 0), summed(k, packets, sums[direction])
 			first.Flags = altmark.Unsynchronised
-			for _, r := range append(add(joins[way], 0, first), add(joins[way], 1, second)...) {
+			for _, r := range append(add(joins[direction], 0, first), add(joins[direction], 1, second)...) {
 				if sum, ok := both.Add(r); ok {
 					got = append(got, sum)
 				}

@@ -44,17 +44,17 @@ func (p Path) ends() [2]string {
 // Add adds a result of either path. Results of segments are ignored. It returns a result once both directions of a
 // period are known, and another one after a revision.
 func (t *TwoWay) Add(r Result) (Result, bool) {
-	way := 0
+	direction := 0
 	ends := [2]string{r.From, r.To}
 	switch {
 	case r.Path == t.forward.Name && ends == t.forward.ends():
 	case r.Path == t.back.Name && ends == t.back.ends():
-		way = 1
+		direction = 1
 	default:
 		return Result{}, false
 	}
 	e := t.entry(r.Period)
-	e.has[way], e.ends[way] = true, r
+	e.has[direction], e.ends[direction] = true, r
 	if !e.has[0] || !e.has[1] {
 		return Result{}, false
 	}
@@ -83,9 +83,9 @@ func (t *TwoWay) sum(f, b Result) Result {
 	r := Result{
 		Path: t.name, From: f.From, To: f.From, Period: f.Period, Start: f.Start, Status: max(f.Status, b.Status),
 	}
-	for _, way := range []Result{f, b} {
-		for _, reason := range way.Reasons {
-			r.Reasons = append(r.Reasons, way.Path+": "+reason)
+	for _, result := range []Result{f, b} {
+		for _, reason := range result.Reasons {
+			r.Reasons = append(r.Reasons, result.Path+": "+reason)
 		}
 	}
 	low, high := t.bounds()

@@ -91,11 +91,11 @@ func beDaemon(name, addr, dir string) error {
 // A chaos is a switch of processes that suffers arbitrary faults.
 type chaos struct {
 	*turmoil
-	dir    string               // directory for the processes' records
-	env    []string             // additional environment of the processes
-	procs  map[string]*exec.Cmd // processes by daemon; nil means killed
-	frozen map[string]bool
-	ways   map[string]*swsstest.Proxy // connection of each daemon to Redis
+	dir     string               // directory for the processes' records
+	env     []string             // additional environment of the processes
+	procs   map[string]*exec.Cmd // processes by daemon; nil means killed
+	frozen  map[string]bool
+	proxies map[string]*swsstest.Proxy // connection of each daemon to Redis
 	// failed is the time at which the last fault that makes SAI calls fail ends. It is zero if orchagent started after
 	// the fault.
 	failed time.Time
@@ -109,10 +109,10 @@ func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand, env ...st
 		turmoil: newTurmoil(&liveSwitch{T: t, server: server, redis: server.Open()}, rnd),
 		dir:     t.ArtifactDir(),
 		env:     env,
-		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{}, ways: map[string]*swsstest.Proxy{},
+		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{}, proxies: map[string]*swsstest.Proxy{},
 	}
 	for _, name := range killable {
-		c.ways[name] = swsstest.StartProxy(t, server.Addr)
+		c.proxies[name] = swsstest.StartProxy(t, server.Addr)
 	}
 	t.Cleanup(func() {
 		for _, name := range killable {
@@ -127,7 +127,7 @@ func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand, env ...st
 
 func (c *chaos) launch(name string) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.ways[name].Addr,
+	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.proxies[name].Addr,
 		dirVariable+"="+c.dir)
 	cmd.Env = append(cmd.Env, c.env...)
 	cmd.Stderr = os.Stderr
@@ -251,12 +251,12 @@ func (c *chaos) injects(ctx context.Context) string {
 
 // parts cuts the network between a daemon and Redis, restores it, or makes it forget connections.
 func (c *chaos) parts(name string) string {
-	switch way := c.ways[name]; c.IntN(4) {
+	switch proxy := c.proxies[name]; c.IntN(4) {
 	case 0, 1:
-		way.Part()
+		proxy.Part()
 		return "no network to " + name
 	case 2:
-		way.Forget()
+		proxy.Forget()
 		return "the connections of " + name + " are forgotten"
 	default:
 		c.join()
@@ -266,8 +266,8 @@ func (c *chaos) parts(name string) string {
 
 // join restores the network.
 func (c *chaos) join() {
-	for _, way := range c.ways {
-		way.Heal()
+	for _, proxy := range c.proxies {
+		proxy.Heal()
 	}
 }
 

@@ -94,7 +94,7 @@ func TestDropMonitorKilled(t *testing.T) {
 	collector := &dropListener{}
 	go collector.listen(conn)
 	c := startChaos(t, swsstest.StartServer(t), nil, cpuVariable+"="+filepath.Join(t.TempDir(), "cpu"))
-	c.ways["hostifd"] = c.ways["tammgrd"]
+	c.proxies["hostifd"] = c.proxies["tammgrd"]
 	t.Cleanup(func() { c.kill("hostifd") })
 	c.launch("hostifd")
 	config := device.ConfigDB{

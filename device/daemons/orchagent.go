@@ -137,7 +137,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	o.samples = sfloworch.New(sfloworch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports})
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
-		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: ways{routes, "mirror sessions"},
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: paths{routes, "mirror sessions"},
 	})
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
@@ -216,20 +216,20 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 		return fmt.Errorf("FlyMon: %w", err)
 	}
 	o.rec, err = recordorch.New(ctx, recordorch.Config{
-		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "table recording"}, Identity: ts,
+		Config: base, Rules: acl, Ports: o.ports, Routes: paths{o.routes, "table recording"}, Identity: ts,
 	})
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
 	}
 	whole := &feature.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()}
 	dm, err := dropmonitor.New(ctx, dropmonitor.Config{
-		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "the drop monitor"}, Identity: ts, Whole: whole,
+		Config: base, Rules: acl, Ports: o.ports, Routes: paths{o.routes, "the drop monitor"}, Identity: ts, Whole: whole,
 	})
 	if err != nil {
 		return fmt.Errorf("drop monitor: %w", err)
 	}
 	ia, err := ifaorch.New(ctx, ifaorch.Config{
-		Config: base, Identity: ts, Whole: whole, Rules: acl, Reports: dm, Ways: o.routes.Changes(), Ports: o.ports.Changes(),
+		Config: base, Identity: ts, Whole: whole, Rules: acl, Reports: dm, Paths: o.routes.Changes(), Ports: o.ports.Changes(),
 	})
 	if err != nil {
 		return fmt.Errorf("IFA: %w", err)

@@ -10,13 +10,13 @@ import (
 )
 
 // ways adapts the routes to the interface of orchs that send the switch's own packets.
-type ways struct {
+type paths struct {
 	*routeorch.Orch
 	user string // the client that requests neighbours
 }
 
 // Want sets the destinations of packets.
-func (w ways) Want(ctx context.Context, to []netip.Addr) { w.Orch.Want(ctx, w.user, to) }
+func (w paths) Want(ctx context.Context, to []netip.Addr) { w.Orch.Want(ctx, w.user, to) }
 
 // exits provides alternate marking with the facts that it needs from routes.
 type exits struct{ *routeorch.Orch }
@@ -31,19 +31,19 @@ func (x exits) Exit(to netip.Addr) (name string, mtu uint32, err error) {
 
 // Way returns the path to an address. A neighbour in a VLAN would require a look-up in the FDB, so there is no path
 // to such an address.
-func (w ways) Way(to netip.Addr) (orch.Way, error) {
+func (w paths) Path(to netip.Addr) (orch.Path, error) {
 	p, err := w.Lookup(to)
 	if err != nil {
-		return orch.Way{}, err
+		return orch.Path{}, err
 	}
 	if _, vlan := schema.VLANNumber(p.Interface); vlan {
-		return orch.Way{}, orch.Wait("neighbour", p.NextHop.String(),
+		return orch.Path{}, orch.Wait("neighbour", p.NextHop.String(),
 			"%s is reached by %s: a tunnel has to leave by a routed port or PortChannel", p.NextHop, p.Interface)
 	}
-	way := orch.Way{Port: p.Interface, NextHop: p.NextHop, Source: p.Source, MAC: p.MAC}
-	way.Address, _ = w.Address(to, p.Interface)
-	if way.AtPort = p.Own; !way.AtPort.IsValid() {
-		way.AtPort = way.Address
+	path := orch.Path{Port: p.Interface, NextHop: p.NextHop, Source: p.Source, MAC: p.MAC}
+	path.Address, _ = w.Address(to, p.Interface)
+	if path.AtPort = p.Own; !path.AtPort.IsValid() {
+		path.AtPort = path.Address
 	}
-	return way, nil
+	return path, nil
 }

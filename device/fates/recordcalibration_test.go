@@ -236,7 +236,7 @@ func (r *randomRecording) among(p *collector.DecodedPacket, path []record.Step, 
 	}
 	if p.Answer.Exact {
 		saw["exact"]++
-		sameWay(r.T, p, path)
+		checkPath(r.T, p, path)
 		return
 	}
 	saw["several"]++

@@ -199,7 +199,7 @@ func (r *recorder) check(plans map[uint16]*record.Plan, packets []collector.Deco
 		}
 		if p.Answer.Exact {
 			exact++
-			sameWay(r.T, p, path)
+			checkPath(r.T, p, path)
 		}
 	}
 	if left != 0 {
@@ -230,7 +230,7 @@ func recordBits(t *testing.T, p *record.Plan, path []record.Step) []byte {
 }
 
 // sameWay compares the only decoded path of a record with the truth.
-func sameWay(t *testing.T, p *collector.DecodedPacket, path []record.Step) {
+func checkPath(t *testing.T, p *collector.DecodedPacket, path []record.Step) {
 	t.Helper()
 	got := p.Answer.Paths[0]
 	same := len(got.Path) == len(path)
@@ -328,12 +328,12 @@ func TestRecordsAreTheTruth(t *testing.T) {
 					promised && exact < len(packets) {
 					t.Errorf("%d of %d records are exact, want %d", exact, len(packets), tt.least)
 				}
-				ways := map[string]bool{}
+				paths := map[string]bool{}
 				for _, m := range r.ends {
-					ways[fmt.Sprint(r.Chip.Path(m.Trail))] = true
+					paths[fmt.Sprint(r.Chip.Path(m.Trail))] = true
 				}
-				if len(ways) < 12 {
-					t.Errorf("packets took %d paths only", len(ways))
+				if len(paths) < 12 {
+					t.Errorf("packets took %d paths only", len(paths))
 				}
 			})
 		}

@@ -139,9 +139,9 @@ func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string
 type span struct{ length, first, last time.Duration }
 
 // loadOf returns the load of a port over a time, nil if it is unknown.
-func loadOf(p *web.Port, was map[string]uint64, way string, over span) *web.Load {
+func loadOf(p *web.Port, was map[string]uint64, direction string, over span) *web.Load {
 	var bits float64
-	for name, each := range map[string]float64{way + " bytes": 8, way: 8 * overhead} {
+	for name, each := range map[string]float64{direction + " bytes": 8, direction: 8 * overhead} {
 		before, had := was[name]
 		now, has := p.Counters[name]
 		if !had || !has || now < before { // the counter was reset

@@ -230,7 +230,7 @@ func (g Graph) join() marks.Graph {
 		out.Links = append(out.Links, marks.Link{From: l[0], To: l[1]})
 	}
 	if len(g.From) > 0 {
-		out.Links = marks.ShortestWays(out.Links, g.From, g.To)
+		out.Links = marks.ShortestPaths(out.Links, g.From, g.To)
 	}
 	passed := map[string]bool{}
 	for _, l := range out.Links {

@@ -84,12 +84,12 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 		if p.Back == "" {
 			continue
 		}
-		ways := [2]*marks.Joiner{paths[p.Name], paths[p.Back]}
-		tw, err := marks.NewTwoWay(ways[0].Path(), ways[1].Path())
+		pair := [2]*marks.Joiner{paths[p.Name], paths[p.Back]}
+		tw, err := marks.NewTwoWay(pair[0].Path(), pair[1].Path())
 		if err != nil {
 			return nil, err
 		}
-		j.twoWays, j.backs = append(j.twoWays, tw), append(j.backs, ways)
+		j.twoWays, j.backs = append(j.twoWays, tw), append(j.backs, pair)
 	}
 	return j, nil
 }
@@ -192,8 +192,8 @@ func (j *Join) apply(e Event, now time.Time) (out []marks.Result) {
 		switch e.Kind {
 		case Settings:
 			out = append(out, j.both(at.path.am.Settings(at.point, e.Settings))...)
-			for i, ways := range j.backs {
-				j.twoWays[i].Settings(ways[0].Path(), ways[1].Path())
+			for i, pair := range j.backs {
+				j.twoWays[i].Settings(pair[0].Path(), pair[1].Path())
 			}
 		case Period:
 			at.path.last, at.path.lastAt = e.Period.Number, now

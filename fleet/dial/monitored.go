@@ -147,7 +147,7 @@ func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 	if err := alike(sessions); err != nil {
 		return g, err
 	}
-	on, err := w.ways(from, to)
+	on, err := w.shortestPaths(from, to)
 	if err != nil {
 		return g, err
 	}
@@ -163,10 +163,10 @@ func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 }
 
 // ways returns the links of the shortest paths to each terminator, keyed by their beginnings.
-func (w wires) ways(from, to []string) (map[string][]string, error) {
+func (w wires) shortestPaths(from, to []string) (map[string][]string, error) {
 	on := map[string][]string{}
 	for _, end := range to {
-		for _, l := range marks.ShortestWays(w.cables, from, []string{end}) {
+		for _, l := range marks.ShortestPaths(w.cables, from, []string{end}) {
 			if w.unknown[l.From] {
 				return nil, fmt.Errorf("packets may pass %s, and the topology does not define it: want a switch or a host",
 					l.From)

@@ -283,10 +283,10 @@ func TestGraphsRandom(t *testing.T) {
 		}
 		f, notes := Graphs(networkOf(slices.Sorted(maps.Keys(links))...), sessions)
 		want := map[marks.Link]bool{}
-		for _, way := range shortest(links, name(0), name(n-1)) {
-			way = slices.DeleteFunc(way, func(s string) bool { return !measured[s] })
-			for i := 1; i < len(way); i++ {
-				want[marks.Link{From: way[i-1], To: way[i]}] = true
+		for _, path := range shortest(links, name(0), name(n-1)) {
+			path = slices.DeleteFunc(path, func(s string) bool { return !measured[s] })
+			for i := 1; i < len(path); i++ {
+				want[marks.Link{From: path[i-1], To: path[i]}] = true
 			}
 		}
 		if len(want) == 0 {
@@ -309,9 +309,9 @@ func TestGraphsRandom(t *testing.T) {
 
 // shortest returns all paths with the fewest links, by a search of all paths.
 func shortest(links map[string]bool, from, to string) (all [][]string) {
-	for ways := [][]string{{from}}; len(ways) > 0 && len(all) == 0; {
+	for paths := [][]string{{from}}; len(paths) > 0 && len(all) == 0; {
 		var longer [][]string
-		for _, w := range ways {
+		for _, w := range paths {
 			end := w[len(w)-1]
 			if end == to {
 				all = append(all, w)
@@ -327,7 +327,7 @@ func shortest(links map[string]bool, from, to string) (all [][]string) {
 				}
 			}
 		}
-		ways = longer
+		paths = longer
 	}
 	return all
 }

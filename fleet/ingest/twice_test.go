@@ -46,7 +46,7 @@ func TestTwice(t *testing.T) {
 }
 
 // Frames that are captured twice along their path are flagged, however many partitions there are.
-func TestTwiceOnTheWay(t *testing.T) {
+func TestCapturedTwice(t *testing.T) {
 	const partitions, flows = 7, 40
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Stamps, options("eth0", partitions, &now))

@@ -55,7 +55,7 @@ func TestOverflowWithoutRows(t *testing.T) {
 }
 
 // Paths that no window uses any more free capacity for others, also while windows are open.
-func TestWaysMakeRoom(t *testing.T) {
+func TestPathsMakeRoom(t *testing.T) {
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w, number := x.writer("leaf1"), uint32(0)
 	frames := func(at int64, n int) {
@@ -92,13 +92,13 @@ func TestWaysMakeRoom(t *testing.T) {
 }
 
 // Paths of maximum length are bounded by the memory that they use.
-func TestLongWays(t *testing.T) {
+func TestLongPaths(t *testing.T) {
 	s := newStamps(&windows{})
 	s.places = maxPlaces - 5*event.MaxHops - 1 // as if other paths used these places
 	hops := make([]event.Hop, event.MaxHops)
 	for n := 0; ; n++ {
 		hops[0].Switch = uint32(n)
-		if _, ok := s.way(hops); !ok {
+		if _, ok := s.pathID(hops); !ok {
 			break
 		}
 	}

@@ -212,11 +212,11 @@ func (t *pass) window(start int64, all []*copied) {
 	end := start + t.length
 	some := between(all, start-2*t.reach, end+2*t.reach)
 	seen := times(some)
-	for _, way := range journey.Join(records(some), t.wiring, t.options) {
-		if began := seen[visitOf(way.Visits[0])].first; began < start || began >= end {
+	for _, trip := range journey.Join(records(some), t.wiring, t.options) {
+		if began := seen[visitOf(trip.Visits[0])].first; began < start || began >= end {
 			continue
 		}
-		t.report(some[0].Key, way, seen, end+t.reach, 0, func(*journey.Visit) bool { return true })
+		t.report(some[0].Key, trip, seen, end+t.reach, 0, func(*journey.Visit) bool { return true })
 	}
 }
 
@@ -237,11 +237,11 @@ func (t *pass) late(all []*copied) {
 	}
 	some := between(all, from-2*t.reach, to+2*t.reach)
 	seen := times(some)
-	for _, way := range journey.Join(records(some), t.wiring, t.options) {
-		if !slices.ContainsFunc(way.Visits, func(v *journey.Visit) bool { return cameLate[visitOf(v)] }) {
+	for _, trip := range journey.Join(records(some), t.wiring, t.options) {
+		if !slices.ContainsFunc(trip.Visits, func(v *journey.Visit) bool { return cameLate[visitOf(v)] }) {
 			continue
 		}
-		t.report(some[0].Key, way, seen, to+t.reach, result.Late, func(v *journey.Visit) bool {
+		t.report(some[0].Key, trip, seen, to+t.reach, result.Late, func(v *journey.Visit) bool {
 			return cameLate[visitOf(v)] || t.due(seen[visitOf(v)].first) > t.from
 		})
 	}
@@ -282,12 +282,12 @@ func times(some []*copied) map[visit]captured {
 
 // report adds a path to the batch. A path that extends beyond edge may continue, and is flagged. Drops are reported for
 // the visits that the function drops selects, so that each is reported once.
-func (t *pass) report(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
+func (t *pass) report(key journey.Key, trip journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
 	drops func(*journey.Visit) bool,
 ) {
-	row := rowOf(key, way)
-	span := seen[visitOf(way.Visits[0])]
-	for _, v := range way.Visits {
+	row := rowOf(key, trip)
+	span := seen[visitOf(trip.Visits[0])]
+	for _, v := range trip.Visits {
 		x := seen[visitOf(v)]
 		span = captured{min(span.first, x.first), max(span.last, x.last)}
 	}
@@ -299,13 +299,13 @@ func (t *pass) report(key journey.Key, way journey.Journey, seen map[visit]captu
 		row.Flags |= result.Silent
 	}
 	t.batch.Journeys = append(t.batch.Journeys, row)
-	for _, v := range way.Visits {
+	for _, v := range trip.Visits {
 		if !drops(v) {
 			continue
 		}
 		at := t.start(seen[visitOf(v)].first)
 		for _, e := range v.Exits {
-			if d, ok := dropOf(v, e, way.Flow); ok {
+			if d, ok := dropOf(v, e, trip.Flow); ok {
 				d.Window = result.Window{Start: at, Length: t.length}
 				d.Flags = row.Flags &^ (result.Missing | result.Unsynchronised | result.Edge)
 				if v.ClockSuspect { // its times are by the clock of this switch only

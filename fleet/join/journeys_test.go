@@ -192,8 +192,8 @@ func TestJourneys(t *testing.T) {
 		var want []result.Journey
 		var dropped int64
 		for key, records := range of {
-			for _, way := range journey.Join(records, j.wiring, journey.Options{Within: DefaultWithin}) {
-				want = append(want, rowOf(key, way))
+			for _, trip := range journey.Join(records, j.wiring, journey.Options{Within: DefaultWithin}) {
+				want = append(want, rowOf(key, trip))
 				for _, h := range want[len(want)-1].Hops {
 					if h.Dropped != "" {
 						dropped++

@@ -102,7 +102,7 @@ func (n *network) count(f *event.Frame, window int64) {
 	start := f.Time / window * window
 	n.windows[start] = true
 	n.frames++
-	path := newWay(f.Hops).text
+	path := newFramePath(f.Hops).text
 	for i, h := range f.Hops {
 		key := hopKey{start, f.Flow.String(), path, i}
 		d := n.hops[key]

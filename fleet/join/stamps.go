@@ -13,16 +13,16 @@ import (
 
 // stamps joins tail-stamps: the times in each hop and on each link, by flow, path and window.
 type stamps struct {
-	windows *windows
-	paths   map[string]uint32
-	ways    []way
-	places  int // number of places on all paths
-	open    map[window]*stampWindow
-	key     []byte
+	windows   *windows
+	paths     map[string]uint32
+	pathsByID []framePath
+	places    int // number of places on all paths
+	open      map[window]*stampWindow
+	key       []byte
 }
 
 // A way is the path of frames: the switches and ports that they passed.
-type way struct {
+type framePath struct {
 	hops []place
 	text string
 }
@@ -34,7 +34,7 @@ type place struct {
 
 type stampKey struct {
 	flow event.Flow
-	way  uint32
+	path uint32
 }
 
 type stampWindow struct {
@@ -69,8 +69,8 @@ type chunk struct {
 
 // Bounds of the distinct paths, and of the places on all of them.
 const (
-	maxWays   = 1 << 18
-	maxPlaces = 8 * maxWays
+	maxPaths  = 1 << 18
+	maxPlaces = 8 * maxPaths
 )
 
 func newStamps(w *windows) *stamps {
@@ -95,7 +95,7 @@ func (s *stamps) frame(f *event.Frame, w *windows) {
 	if o == nil {
 		return
 	}
-	id, ok := s.way(f.Hops)
+	id, ok := s.pathID(f.Hops)
 	if !ok {
 		o.flags |= result.Overflow
 		return
@@ -168,15 +168,15 @@ func (c *hopCount) sawTwice(left int64) {
 }
 
 // onTheWay flags rows whose frames were captured on the way, too: then there is also a row for that part of the path.
-func (s *stamps) onTheWay(sw *stampWindow) {
+func (s *stamps) flagCapturedTwice(sw *stampWindow) {
 	parts := map[uint32][]uint32{}
 	for i, key := range sw.keys {
-		ways, known := parts[key.way]
+		paths, known := parts[key.path]
 		if !known {
-			ways = s.parts(key.way)
-			parts[key.way] = ways
+			paths = s.parts(key.path)
+			parts[key.path] = paths
 		}
-		for _, part := range ways {
+		for _, part := range paths {
 			if at, ok := sw.rows[stampKey{key.flow, part}]; ok {
 				sw.hops[at].twice, sw.hops[sw.first[i]].twice = true, true
 			}
@@ -185,9 +185,9 @@ func (s *stamps) onTheWay(sw *stampWindow) {
 }
 
 // parts returns the known paths that are the beginning of a path.
-func (s *stamps) parts(way uint32) (list []uint32) {
+func (s *stamps) parts(path uint32) (list []uint32) {
 	s.key = s.key[:0]
-	hops := s.ways[way].hops
+	hops := s.pathsByID[path].hops
 	for _, h := range hops[:len(hops)-1] {
 		s.key = appendPlace(s.key, h)
 		if id, ok := s.paths[string(s.key)]; ok {
@@ -235,7 +235,7 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 const longest = 1 << 40
 
 // way returns the number of the path of these hops, false if there are too many.
-func (s *stamps) way(hops []event.Hop) (uint32, bool) {
+func (s *stamps) pathID(hops []event.Hop) (uint32, bool) {
 	s.key = s.key[:0]
 	for i := range hops {
 		h := &hops[i]
@@ -244,23 +244,23 @@ func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	if id, ok := s.paths[string(s.key)]; ok {
 		return id, true
 	}
-	if len(s.ways) == maxWays || s.places+len(hops) > maxPlaces {
+	if len(s.pathsByID) == maxPaths || s.places+len(hops) > maxPlaces {
 		return 0, false
 	}
-	return s.keep(newWay(hops)), true
+	return s.keep(newFramePath(hops)), true
 }
 
 // keep adds a path to the distinct paths. Its key is in s.key.
-func (s *stamps) keep(w way) uint32 {
-	id := uint32(len(s.ways))
+func (s *stamps) keep(w framePath) uint32 {
+	id := uint32(len(s.pathsByID))
 	s.paths[string(s.key)] = id
-	s.ways = append(s.ways, w)
+	s.pathsByID = append(s.pathsByID, w)
 	s.places += len(w.hops)
 	return id
 }
 
-func newWay(hops []event.Hop) way {
-	var w way
+func newFramePath(hops []event.Hop) framePath {
+	var w framePath
 	var text strings.Builder
 	for i := range hops {
 		h := &hops[i]
@@ -309,17 +309,17 @@ func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
 		return
 	}
 	delete(s.open, w)
-	s.onTheWay(sw)
+	s.flagCapturedTwice(sw)
 	for i, key := range sw.keys {
-		way, flow := &s.ways[key.way], key.flow.String()
+		path, flow := &s.pathsByID[key.path], key.flow.String()
 		flags := flags
 		if sw.hops[sw.first[i]].twice {
 			flags |= result.Twice
 		}
-		for j, at := range way.hops {
+		for j, at := range path.hops {
 			c := &sw.hops[sw.first[i]+uint32(j)]
 			row := result.Hop{
-				Window: s.windows.span(w), Flow: flow, Path: way.text, Index: j, Switch: at.id, In: at.in, Out: at.out,
+				Window: s.windows.span(w), Flow: flow, Path: path.text, Index: j, Switch: at.id, In: at.in, Out: at.out,
 				Packets: int64(c.packets), Unknown: int64(c.unknown), Flags: flags,
 				Resident: sw.distribution(&c.resident), Link: sw.distribution(&c.link),
 			}
@@ -337,29 +337,29 @@ func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
 
 // forget drops the paths that no window uses, when many are known.
 func (s *stamps) forget() {
-	if len(s.ways) <= maxWays/2 && s.places <= maxPlaces/2 {
+	if len(s.pathsByID) <= maxPaths/2 && s.places <= maxPlaces/2 {
 		return
 	}
-	all, now := s.ways, map[uint32]uint32{}
+	all, now := s.pathsByID, map[uint32]uint32{}
 	clear(s.paths)
-	s.ways, s.places = nil, 0
+	s.pathsByID, s.places = nil, 0
 	for _, sw := range s.open {
 		clear(sw.rows)
 		for i := range sw.keys {
 			key := &sw.keys[i]
-			id, ok := now[key.way]
+			id, ok := now[key.path]
 			if !ok {
-				id = s.again(all[key.way])
-				now[key.way] = id
+				id = s.again(all[key.path])
+				now[key.path] = id
 			}
-			key.way = id
+			key.path = id
 			sw.rows[*key] = sw.first[i]
 		}
 	}
 }
 
 // again adds a path that is still in use, after forget has removed all paths.
-func (s *stamps) again(w way) uint32 {
+func (s *stamps) again(w framePath) uint32 {
 	s.key = s.key[:0]
 	for _, at := range w.hops {
 		s.key = appendPlace(s.key, at)

@@ -78,7 +78,7 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 		for _, c := range some {
 			writers[i].Stamped(&c.Frame)
 			promise = c.Time - second
-			key := rowKey{c.Time - c.Time%window, c.Flow.String(), newWay(c.Hops).text}
+			key := rowKey{c.Time - c.Time%window, c.Flow.String(), newFramePath(c.Hops).text}
 			counted[c.id] = append(counted[c.id], key)
 		}
 		if len(sources[i]) == 0 {

@@ -12,13 +12,13 @@ import (
 
 // rowOf returns a packet's path as a row. An exit that may lead to one of several visits is ambiguous: the row ends
 // there, and each of these visits begins its own row.
-func rowOf(key journey.Key, way journey.Journey) result.Journey {
+func rowOf(key journey.Key, trip journey.Journey) result.Journey {
 	h := fnv.New64a()
 	h.Write([]byte(key))
 	j := result.Journey{
-		Time: int64(way.Visits[0].Arrived), Flow: way.Flow, Key: fmt.Sprintf("%016x", h.Sum64()), From: way.From,
+		Time: int64(trip.Visits[0].Arrived), Flow: trip.Flow, Key: fmt.Sprintf("%016x", h.Sum64()), From: trip.From,
 	}
-	switch way.Origin {
+	switch trip.Origin {
 	case journey.Began, journey.Unwired:
 	case journey.Unseen:
 		j.Flags |= result.Missing
@@ -26,7 +26,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // at least two equal packets
 	}
 	index := map[*journey.Visit]int{}
-	for _, v := range way.Visits {
+	for _, v := range trip.Visits {
 		parent, known := index[v]
 		if !known {
 			parent = -1

@@ -98,18 +98,18 @@ func (s *Shape) frame(n, frames int64, f *event.Frame, total []Total) flow {
 	alive := max(int(float64(s.Flows)*float64(s.Alive)/float64(s.Time)), 1)
 	newest := int(float64(s.Flows+alive-1) * (float64(n) / float64(frames)))
 	number := min(max(newest-upTo(r, alive), 0), s.Flows-1)
-	way := s.flow(number)
-	f.Flow = way.key
-	ids := [stampsOfFrame]int{way.from, s.Leaves + way.spine, way.to}
+	path := s.flow(number)
+	f.Flow = path.key
+	ids := [stampsOfFrame]int{path.from, s.Leaves + path.spine, path.to}
 	for i, id := range ids {
 		r = mix(r, uint64(i))
 		resident := 600 + int64(r>>56)*int64(r>>56)/64 // most are near 600 ns, some wait
-		f.Hops[i] = event.Hop{Switch: uint32(id + 1), In: uint16(i), Out: uint16(way.to),
+		f.Hops[i] = event.Hop{Switch: uint32(id + 1), In: uint16(i), Out: uint16(path.to),
 			Arrival: at, Departure: at + resident}
 		total[id].Packets++
 		total[id].Resident += resident
 		at += resident + 250 // a cable of some 50 m
 	}
 	f.Time = f.Hops[stampsOfFrame-1].Departure
-	return way
+	return path
 }

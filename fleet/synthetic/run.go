@@ -189,7 +189,7 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 	next := began + int64(s.Every)
 	f := event.Frame{Hops: make([]event.Hop, stampsOfFrame)}
 	for n := range frames {
-		way := s.frame(n, frames, &f, made.totals)
+		path := s.frame(n, frames, &f, made.totals)
 		made.frames++
 		if f.Hops[0].Arrival >= next { // no frame leaves before it has arrived
 			if err := s.wait(ctx, started, n*stampsOfFrame); err != nil {
@@ -200,12 +200,12 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 			}
 			next += int64(s.Every)
 		}
-		from := senders[way.to]
-		if !from.writers[way.partition].Stamped(&f) {
-			if err := flush(from, way.partition, next-int64(s.Every)); err != nil {
+		from := senders[path.to]
+		if !from.writers[path.partition].Stamped(&f) {
+			if err := flush(from, path.partition, next-int64(s.Every)); err != nil {
 				return err
 			}
-			from.writers[way.partition].Stamped(&f)
+			from.writers[path.partition].Stamped(&f)
 		}
 	}
 	return all(event.Ended)

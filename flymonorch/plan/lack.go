@@ -17,7 +17,7 @@ type Lack struct {
 	What string // in words: the requirement, and why no group meets it
 	// InTheWay lists tasks without which the refused task would fit. Nil means that they were not searched for, or that
 	// the refused task itself is in the way.
-	InTheWay []string
+	Blockers []string
 	// Pinned lists pinned tasks that would have to move for the task. Nil means that this would not help.
 	Pinned []string
 }
@@ -40,7 +40,7 @@ func beside(err error) error {
 // pinnedHere returns the error of a pinned task that cannot stay at its place with another filter, because of other
 // tasks.
 func pinnedHere(old *Placed, t flymon.Task, others []string) error {
-	return &Lack{Task: t, InTheWay: others, Pinned: []string{old.Name}, What: fmt.Sprintf(
+	return &Lack{Task: t, Blockers: others, Pinned: []string{old.Name}, What: fmt.Sprintf(
 		"task %s is pinned to its CMUs in %s, where its new filter meets those of %s",
 		old.Name, old.Groups(), taskWords(others))}
 }

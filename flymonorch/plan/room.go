@@ -39,7 +39,7 @@ func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed
 		}
 	}
 	if !ok {
-		return nil, nil, &Lack{Task: lack.Task, What: lack.What + m.inTheWay(p, name, t), InTheWay: m.way}
+		return nil, nil, &Lack{Task: lack.Task, What: lack.What + m.describeBlockers(p, name, t), Blockers: m.blockers}
 	}
 	if placed, err = after.Try(name, t); err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ type mover struct {
 	unpinned bool // it may plan moves of pinned tasks, which are never executed
 	looks    int
 	moves    []*Placed
-	way      []string // names of tasks without which the task fits
+	blockers []string // names of tasks without which the task fits
 }
 
 // An eviction is a place for a task, and the tasks that occupy it.
@@ -298,7 +298,7 @@ func (p *Pool) tuples(steps int) (all [][]int) {
 }
 
 // inTheWay describes the tasks in the way: the fewest without which the task would fit.
-func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
+func (m *mover) describeBlockers(p *Pool, name string, t flymon.Task) string {
 	m.looks = moveLooks
 	all := m.evictions(p, name, t, func(o *Placed) bool { return o.Name != name })
 	if len(all) == 0 || len(all[0].tasks) == 0 {
@@ -306,7 +306,7 @@ func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
 	}
 	var stay, pinned []string
 	for _, o := range all[0].tasks {
-		m.way = append(m.way, o.Name)
+		m.blockers = append(m.blockers, o.Name)
 		switch {
 		case o.Task.Pinned:
 			pinned = append(pinned, o.Name)
@@ -314,7 +314,7 @@ func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
 			stay = append(stay, o.Name)
 		}
 	}
-	words := fmt.Sprintf("; in the way in %s: %s", all[0].placed.Groups(), taskWords(m.way))
+	words := fmt.Sprintf("; in the way in %s: %s", all[0].placed.Groups(), taskWords(m.blockers))
 	if len(pinned) > 0 {
 		words += fmt.Sprintf("; %s cannot be moved: pinned", taskWords(pinned))
 	}

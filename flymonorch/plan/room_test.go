@@ -139,12 +139,12 @@ func TestNotMoved(t *testing.T) {
 	}
 	_, err := p.deploy("chain", task(t, "any", "ip-pair", "max(interval)", flymon.MaxInterArr, 3*2048, 0))
 	var lack *plan.Lack
-	if !errors.As(err, &lack) || len(lack.InTheWay) != 1 {
+	if !errors.As(err, &lack) || len(lack.Blockers) != 1 {
 		t.Fatalf("%v", err)
 	}
 	if want := fmt.Sprintf(
-		"; in the way in groups 0, 4, 8: task %s; task %s cannot be moved: counted without banked epochs", lack.InTheWay[0],
-		lack.InTheWay[0]); !endsWith(err.Error(), want) {
+		"; in the way in groups 0, 4, 8: task %s; task %s cannot be moved: counted without banked epochs", lack.Blockers[0],
+		lack.Blockers[0]); !endsWith(err.Error(), want) {
 		t.Errorf("%v; want %q", err, want)
 	}
 }
@@ -194,13 +194,13 @@ func TestRoomAtRandom(t *testing.T) {
 			if seed%2 == 0 && again(geo, r, tasks, name, x) {
 				missed++
 			}
-			if lack.InTheWay == nil && tasks[name].Memory == 0 {
+			if lack.Blockers == nil && tasks[name].Memory == 0 {
 				t.Fatalf("%s: %v: nothing is said to be in the way", name, err)
 			}
-			if lack.InTheWay != nil {
+			if lack.Blockers != nil {
 				without := plan.New(geo)
 				for _, o := range p.names(tasks) {
-					if o != name && !slices.Contains(lack.InTheWay, o) {
+					if o != name && !slices.Contains(lack.Blockers, o) {
 						without.Put(p.pool.Get(o))
 					}
 				}

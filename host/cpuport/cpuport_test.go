@@ -48,7 +48,7 @@ func serving(t *testing.T) (*Hub, string) {
 }
 
 // bothWays runs a test with a client in the process and with one at the socket.
-func bothWays(t *testing.T, test func(*testing.T, *Hub, client)) {
+func bothClients(t *testing.T, test func(*testing.T, *Hub, client)) {
 	t.Run("line", func(t *testing.T) {
 		h := New()
 		h.SetNames(names)
@@ -71,7 +71,7 @@ func bothWays(t *testing.T, test func(*testing.T, *Hub, client)) {
 }
 
 func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
-	bothWays(t, func(t *testing.T, h *Hub, c client) {
+	bothClients(t, func(t *testing.T, h *Hub, c client) {
 		data := frameOfBytes(60, 7)
 		h.Punt(Packet{VLAN: 10, Trap: "arp_req", Time: noon, Data: data, Len: 60}, 4)
 		data[0] = 0 // the chip reuses its buffer
@@ -92,7 +92,7 @@ func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
 // A sample is delivered with all its fields, in the process and over the socket. The next one contains the number of
 // samples lost for lack of space.
 func TestSamples(t *testing.T) {
-	bothWays(t, func(t *testing.T, h *Hub, c client) {
+	bothClients(t, func(t *testing.T, h *Hub, c client) {
 		for _, hop := range []string{"", "10.0.0.1", "2001:db8::1", "::ffff:10.0.0.1"} {
 			want := Packet{VLAN: 10, Trap: "sample_packet", Time: noon, Data: frameOfBytes(60, 7), Len: 60, Sample: Sample{
 				Rate: 256, Pool: 1 << 40, Lost: 3, Copies: 1, OutVLAN: 9, Why: "acl", Queued: true, Queue: 7, Depth: 1e6}}
@@ -138,7 +138,7 @@ func TestSamples(t *testing.T) {
 }
 
 func TestFrameGetsToTheChip(t *testing.T) {
-	bothWays(t, func(t *testing.T, h *Hub, c client) {
+	bothClients(t, func(t *testing.T, h *Hub, c client) {
 		for _, f := range []Frame{{Port: "Ethernet0", Data: frameOfBytes(60, 1)}, {VLAN: 4094, Data: frameOfBytes(14, 2)}} {
 			if err := c.Send(f); err != nil {
 				t.Fatal(err)
@@ -155,7 +155,7 @@ func TestFrameGetsToTheChip(t *testing.T) {
 }
 
 func TestRefusalIsReportedAndTheLineGoesOn(t *testing.T) {
-	bothWays(t, func(t *testing.T, h *Hub, c client) {
+	bothClients(t, func(t *testing.T, h *Hub, c client) {
 		if err := c.Send(Frame{Port: "Ethernet9", Data: frameOfBytes(60, 1)}); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestRefusalIsReportedAndTheLineGoesOn(t *testing.T) {
 }
 
 func TestFramesThatAreNone(t *testing.T) {
-	bothWays(t, func(t *testing.T, _ *Hub, c client) {
+	bothClients(t, func(t *testing.T, _ *Hub, c client) {
 		for want, f := range map[string]Frame{
 			"neither port nor VLAN": {Data: frameOfBytes(60, 1)},
 			"want one of them":      {Port: "Ethernet0", VLAN: 1, Data: frameOfBytes(60, 1)},

@@ -37,7 +37,7 @@ func (Linux) SetRoutes(routes []schema.Route) error {
 	var errs []error
 	for _, want := range routes {
 		r, err := linuxRoute(want)
-		if err == nil && waysOf(have[want.Prefix]) != waysOf(r) {
+		if err == nil && nextHopsText(have[want.Prefix]) != nextHopsText(r) {
 			err = netlink.RouteReplace(&r)
 		}
 		if delete(have, want.Prefix); err != nil {
@@ -95,7 +95,7 @@ func linuxRoute(r schema.Route) (netlink.Route, error) {
 }
 
 // waysOf returns the next hops of a route as text for comparison.
-func waysOf(r netlink.Route) string {
+func nextHopsText(r netlink.Route) string {
 	if r.Type == unix.RTN_BLACKHOLE {
 		return "blackhole"
 	}
@@ -103,10 +103,10 @@ func waysOf(r netlink.Route) string {
 	if len(hops) == 0 && r.LinkIndex != 0 {
 		hops = []*netlink.NexthopInfo{{LinkIndex: r.LinkIndex, Gw: r.Gw}}
 	}
-	var ways []string
+	var texts []string
 	for _, n := range hops {
-		ways = append(ways, fmt.Sprint(n.LinkIndex, " ", cmp.Or(n.Gw.String(), "<nil>"), " ", n.Hops))
+		texts = append(texts, fmt.Sprint(n.LinkIndex, " ", cmp.Or(n.Gw.String(), "<nil>"), " ", n.Hops))
 	}
-	slices.Sort(ways)
-	return strings.Join(ways, ", ")
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
 }

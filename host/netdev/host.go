@@ -87,7 +87,7 @@ type Counts struct {
 	// Frames from the chip that were lost: truncated ones, those for no device, and those for a device that is down.
 	Cut, NoDevice, DeviceDown atomic.Uint64
 	// Frames from Linux that were lost: without a chip, with all members down, and those that the CPU port refused.
-	NoCPU, NoWay, Refused atomic.Uint64
+	NoCPU, NoMember, Refused atomic.Uint64
 }
 
 // NewHost returns a host without devices. It calls hold with the file by which other processes hold a device, and with
@@ -324,7 +324,7 @@ func (h *Host) fromHost(name string, frame []byte) {
 	none := f.Port == "" && f.VLAN == 0
 	switch line := h.line.Load(); {
 	case none && i.LAG:
-		h.counts.NoWay.Add(1)
+		h.counts.NoMember.Add(1)
 	case none && other: // a loopback
 	case none || line == nil:
 		h.counts.NoCPU.Add(1)
@@ -438,7 +438,7 @@ func (h *Host) Lost() string {
 		n    uint64
 	}{
 		{"cut", c.Cut.Load()}, {"of no interface", c.NoDevice.Load()}, {"for an interface that is down", c.DeviceDown.Load()},
-		{"to a chip that is away", c.NoCPU.Load()}, {"to a PortChannel that is down", c.NoWay.Load()},
+		{"to a chip that is away", c.NoCPU.Load()}, {"to a PortChannel that is down", c.NoMember.Load()},
 		{"that the chip did not take", c.Refused.Load()},
 	} {
 		if l.n > 0 {

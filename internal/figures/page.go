@@ -328,8 +328,8 @@ var modes = map[string]string{
 func steps(body []string, at int) []step {
 	if first := klish.FindStringSubmatch(body[0]); first != nil {
 		script, skip := []string{"tamtam cli --echo <<'END'"}, 0
-		if way, ok := modes[strings.Trim(first[2], "()")]; ok {
-			script, skip = append(script, way), strings.Count(way, "\n")+1
+		if mode, ok := modes[strings.Trim(first[2], "()")]; ok {
+			script, skip = append(script, mode), strings.Count(mode, "\n")+1
 		}
 		for _, line := range body {
 			if p := klish.FindString(line); p != "" {

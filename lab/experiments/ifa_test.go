@@ -89,11 +89,11 @@ func TestIFAReportsTheTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	var way []*witness
+	var path []*witness
 	for _, name := range []string{"first", "second", "third", "last"} {
 		w := &witness{l.Tap(name), map[uint64]*passing{}, map[string]uint32{}}
 		w.tap.Watch(w)
-		way = append(way, w)
+		path = append(path, w)
 	}
 	if err := l.Run(t.Context(), top.RunTime()); err != nil {
 		t.Fatal(err)
@@ -104,12 +104,12 @@ func TestIFAReportsTheTruth(t *testing.T) {
 	}
 	var wantPackets, wantQueues []string
 	waited, marked := 0, uint64(0)
-	for id := range way[3].frames {
-		if slices.ContainsFunc(way, func(w *witness) bool { return w.frames[id] == nil }) {
+	for id := range path[3].frames {
+		if slices.ContainsFunc(path, func(w *witness) bool { return w.frames[id] == nil }) {
 			continue // not all switches of the path saw this frame
 		}
-		packet, queues := way[0].frames[id].flow, ""
-		for i, w := range way {
+		packet, queues := path[0].frames[id].flow, ""
+		for i, w := range path {
 			p := w.frames[id]
 			packet += fmt.Sprintf(", %d %s %s %s %s", 11+i, p.in, p.out, p.came, p.left)
 			queues += fmt.Sprintf("%s %d %d, ", p.came, p.queue, p.waiting)
@@ -123,11 +123,11 @@ func TestIFAReportsTheTruth(t *testing.T) {
 		wantPackets, wantQueues = append(wantPackets, packet), append(wantQueues, queues)
 	}
 	sent, all := r.Flows["two"].Sent+r.Flows["three"].Sent+r.Flows["voice"].Sent, uint64(len(wantPackets))
-	way[0].counted(t, "TAM_IFA_COUNTERS:begin", "INSERTED", sent)
-	way[1].counted(t, "TAM_IFA_TRANSIT_COUNTERS:device", "INSERTED", sent)
-	way[2].counted(t, "TAM_IFA_TRANSIT_COUNTERS:device", "INSERTED", all)
-	way[3].counted(t, "TAM_IFA_COUNTERS:end", "STRIPPED", all)
-	way[3].counted(t, "TAM_IFA_COUNTERS:end", "REPORTED", all)
+	path[0].counted(t, "TAM_IFA_COUNTERS:begin", "INSERTED", sent)
+	path[1].counted(t, "TAM_IFA_TRANSIT_COUNTERS:device", "INSERTED", sent)
+	path[2].counted(t, "TAM_IFA_TRANSIT_COUNTERS:device", "INSERTED", all)
+	path[3].counted(t, "TAM_IFA_COUNTERS:end", "STRIPPED", all)
+	path[3].counted(t, "TAM_IFA_COUNTERS:end", "REPORTED", all)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -152,16 +152,16 @@ func (p *panelLayout) touches(c *Curve, box vg.Rectangle) bool {
 // the other.
 func crosses(a, b vg.Point, box vg.Rectangle) bool {
 	from, to := vg.Length(0), vg.Length(1)
-	for _, side := range []struct{ start, way, low, high vg.Length }{
+	for _, side := range []struct{ start, span, low, high vg.Length }{
 		{a.X, b.X - a.X, box.Min.X, box.Max.X}, {a.Y, b.Y - a.Y, box.Min.Y, box.Max.Y},
 	} {
-		if side.way == 0 {
+		if side.span == 0 {
 			if side.start < side.low || side.start > side.high {
 				return false
 			}
 			continue
 		}
-		in, out := (side.low-side.start)/side.way, (side.high-side.start)/side.way
+		in, out := (side.low-side.start)/side.span, (side.high-side.start)/side.span
 		from, to = max(from, min(in, out)), min(to, max(in, out))
 	}
 	return from <= to && !math.IsNaN(float64(from+to))

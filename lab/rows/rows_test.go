@@ -96,9 +96,9 @@ func TestJourneys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, way := range j.Join(wiring, journey.Options{}) {
-		text := fmt.Sprint(way.Flow, " from ", way.From)
-		for _, v := range way.Visits {
+	for _, trip := range j.Join(wiring, journey.Options{}) {
+		text := fmt.Sprint(trip.Flow, " from ", trip.From)
+		for _, v := range trip.Visits {
 			for _, e := range v.Exits {
 				if text += fmt.Sprint("; ", v.Switch, " ", v.In, " ", e.Out, " ", int64(v.Arrived), " ",
 					strings.ReplaceAll(e.Path, " > ", ", ")); e.End != "" {

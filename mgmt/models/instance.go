@@ -57,12 +57,12 @@ func instanceModule() tree.Module {
 		}},
 		{Path: static + "/next-hops/next-hop", View: inRouting, Rows: []tree.Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Each: "index", Fold: waysOf, Entry: true,
-				Leaves: wayLeaves("config"),
+				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Each: "index", Fold: hopsByIndex, Entry: true,
+				Leaves: nextHopLeaves("config"),
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
-				Leaves: wayInForce(append(wayLeaves("state"), leaf("state/index", index))),
+				Leaves: wayInForce(append(nextHopLeaves("state"), leaf("state/index", index))),
 			},
 		}},
 	}}
@@ -107,7 +107,7 @@ func vlanStatus() tree.Codec {
 }
 
 // A routeWay is one next hop of a route, as JSON.
-type routeWay struct {
+type routeNextHop struct {
 	Address   string `json:"address"`
 	Interface string `json:"interface"`
 	Blackhole string `json:"blackhole"`
@@ -115,7 +115,7 @@ type routeWay struct {
 }
 
 // waysOf returns the next hops of a route's row, by their position in its lists.
-func waysOf(fields map[string]string) map[string]string {
+func hopsByIndex(fields map[string]string) map[string]string {
 	row := tree.Record{Fields: fields}
 	var lists [4][]string
 	n := 0
@@ -133,11 +133,11 @@ func waysOf(fields map[string]string) map[string]string {
 			}
 			return ""
 		}
-		way := routeWay{at(0), at(1), at(2), at(3)}
-		if strings.EqualFold(way.Interface, schema.NullInterface) {
-			way.Interface, way.Blackhole = "", "true"
+		nextHop := routeNextHop{at(0), at(1), at(2), at(3)}
+		if strings.EqualFold(nextHop.Interface, schema.NullInterface) {
+			nextHop.Interface, nextHop.Blackhole = "", "true"
 		}
-		text, err := json.Marshal(way)
+		text, err := json.Marshal(nextHop)
 		if err == nil {
 			out[strconv.Itoa(i)] = string(text)
 		}
@@ -161,7 +161,7 @@ func wayInForce(leaves []tree.Leaf) []tree.Leaf {
 				return nil
 			}
 			want := tree.Record{Fields: r.Own}
-			for _, text := range waysOf(r.Fields) {
+			for _, text := range hopsByIndex(r.Fields) {
 				is := tree.Record{Keys: r.Keys, Fields: tree.JSONFields(text)}
 				if strings.EqualFold(want.Field("blackhole"), "true") == strings.EqualFold(is.Field("blackhole"), "true") &&
 					address(want.Field("address")) == address(is.Field("address")) &&
@@ -176,7 +176,7 @@ func wayInForce(leaves []tree.Leaf) []tree.Leaf {
 	return leaves
 }
 
-func wayLeaves(at string) []tree.Leaf {
+func nextHopLeaves(at string) []tree.Leaf {
 	hop := tree.Codec{Get: func(r tree.Record) []string {
 		if strings.EqualFold(r.Field("blackhole"), "true") {
 			return tree.One("DROP")

@@ -119,7 +119,7 @@ func finishNeighbor(c tree.Change) error {
 func nextHops() tree.Codec {
 	fields := []string{"nexthop", "ifname", "blackhole", "distance"}
 	return tree.Codec{
-		Get: func(r tree.Record) (ways []string) {
+		Get: func(r tree.Record) (hops []string) {
 			var lists [4][]string
 			n := 0
 			for i, f := range fields {
@@ -135,26 +135,26 @@ func nextHops() tree.Codec {
 						e[j] = strings.TrimSpace(l[i])
 					}
 				}
-				if way := formatWay(e[0], e[1], e[2], e[3]); way != "" {
-					ways = append(ways, way)
+				if nextHop := formatNextHop(e[0], e[1], e[2], e[3]); nextHop != "" {
+					hops = append(hops, nextHop)
 				}
 			}
-			return ways
+			return hops
 		},
-		Put: func(r tree.Record, ways []string) error {
+		Put: func(r tree.Record, hops []string) error {
 			var lists [4][]string
-			for _, w := range ways {
-				way, err := parseWay(w)
+			for _, w := range hops {
+				nextHop, err := parseNextHop(w)
 				if err != nil {
 					return err
 				}
-				for j, v := range way {
+				for j, v := range nextHop {
 					lists[j] = append(lists[j], v)
 				}
 			}
 			for j, f := range fields {
 				v := strings.Join(lists[j], ",")
-				if none := [...]string{"", "", "false", "0"}[j]; v == strings.TrimSuffix(strings.Repeat(none+",", len(ways)), ",") {
+				if none := [...]string{"", "", "false", "0"}[j]; v == strings.TrimSuffix(strings.Repeat(none+",", len(hops)), ",") {
 					v = "" // all equal the value of an absent field
 				}
 				r.Set(f, v)
@@ -164,25 +164,25 @@ func nextHops() tree.Codec {
 	}
 }
 
-func formatWay(addr, name, blackhole, distance string) string {
-	way := addr
+func formatNextHop(addr, name, blackhole, distance string) string {
+	nextHop := addr
 	if a, err := netip.ParseAddr(addr); err == nil && a.IsUnspecified() {
-		way = ""
+		nextHop = ""
 	}
 	if name != "" {
-		way += "@" + name
+		nextHop += "@" + name
 	}
 	if strings.EqualFold(blackhole, "true") || strings.EqualFold(name, schema.NullInterface) {
-		way = "blackhole"
+		nextHop = "blackhole"
 	}
-	if way != "" && distance != "" && distance != "0" {
-		way += "#" + distance
+	if nextHop != "" && distance != "" && distance != "0" {
+		nextHop += "#" + distance
 	}
-	return way
+	return nextHop
 }
 
 // parseWay splits a next hop into address, interface, blackhole and distance.
-func parseWay(text string) (way [4]string, err error) {
+func parseNextHop(text string) (nextHop [4]string, err error) {
 	to, distance, _ := strings.Cut(text, "#")
 	if distance == "" {
 		distance = "0"
@@ -192,7 +192,7 @@ func parseWay(text string) (way [4]string, err error) {
 	}
 	addr, name, _ := strings.Cut(to, "@")
 	if _, err := netip.ParseAddr(addr); addr != "" && err != nil {
-		return way, fmt.Errorf("%q is no address", addr)
+		return nextHop, fmt.Errorf("%q is no address", addr)
 	}
 	return [4]string{addr, name, "false", distance}, nil
 }

@@ -12,13 +12,13 @@ import (
 )
 
 type flowRow struct {
-	Flow, Way, Href string
-	Packets         int64
-	Total           int64 // mean time from the first switch to the last
-	Whole           bool  // Total contains all parts
-	Slowest         string
-	Reasons         []string
-	Windows         int
+	Flow, Path, Href string
+	Packets          int64
+	Total            int64 // mean time from the first switch to the last
+	Whole            bool  // Total contains all parts
+	Slowest          string
+	Reasons          []string
+	Windows          int
 }
 
 type flowsData struct {
@@ -49,7 +49,7 @@ func (p *Page) flows(q *request) (any, error) {
 }
 
 func (n *net) flowRow(q *request, w *rows.Way) flowRow {
-	r := flowRow{Flow: w.Flow, Way: w.Text(n.name), Windows: w.Windows, Reasons: rows.FlagWords(w.Flags), Whole: true,
+	r := flowRow{Flow: w.Flow, Path: w.Text(n.name), Windows: w.Windows, Reasons: rows.FlagWords(w.Flags), Whole: true,
 		Href: q.Link("/flow", "flow", w.Flow, "path", w.Path)}
 	var worst, perhaps int64
 	var slowest, partly []string
@@ -106,17 +106,17 @@ type hopRow struct {
 }
 
 type flowData struct {
-	Flow, Way string
-	Hops      []hopRow
-	Total     int64
-	Whole     bool
-	Packets   int64
-	Windows   int
-	Reasons   []string
-	From, To  int64
-	Others    []flowRow // other paths of the flow, up to a bound
-	More      int       // number of further paths
-	Packet    string    // link to its packets
+	Flow, Path string
+	Hops       []hopRow
+	Total      int64
+	Whole      bool
+	Packets    int64
+	Windows    int
+	Reasons    []string
+	From, To   int64
+	Others     []flowRow // other paths of the flow, up to a bound
+	More       int       // number of further paths
+	Packet     string    // link to its packets
 }
 
 // flow returns the view of one path of one flow: a waterfall.
@@ -130,7 +130,7 @@ func (p *Page) flow(q *request) (any, error) {
 		return nil, missing("flow %.200q: no stamps of it on this way in this time", q.get("flow"))
 	}
 	r := n.flowRow(q, w)
-	d := &flowData{Flow: w.Flow, Way: r.Way, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.Windows,
+	d := &flowData{Flow: w.Flow, Path: r.Path, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.Windows,
 		Reasons: r.Reasons, From: w.From, To: w.To, Packet: q.Link("/packets", "q", w.Flow)}
 	d.Hops = n.hopRows(q, w, max(1, r.Total))
 	for _, o := range q.snap.SortedWays() {
@@ -229,14 +229,14 @@ func shape(d *result.Distribution) (list []column) {
 }
 
 type packetRow struct {
-	Time      int64
-	Flow, Way string
-	Origin    string // origin of the packets; empty if unknown
-	End       string
-	Dropped   bool
-	Ambiguous bool
-	Href      string
-	Reasons   []string
+	Time       int64
+	Flow, Path string
+	Origin     string // origin of the packets; empty if unknown
+	End        string
+	Dropped    bool
+	Ambiguous  bool
+	Href       string
+	Reasons    []string
 }
 
 type endCount struct {

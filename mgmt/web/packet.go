@@ -13,7 +13,7 @@ import (
 
 func packetRowOf(q *request, j *result.Journey) packetRow {
 	return packetRow{
-		Time: j.Time, Flow: j.Flow, Origin: j.From, Way: rows.TreeOf(j).Way(),
+		Time: j.Time, Flow: j.Flow, Origin: j.From, Path: rows.TreeOf(j).Way(),
 		End: j.End, Dropped: rows.DiedAt(j) >= 0, Ambiguous: j.Ambiguous, Reasons: rows.FlagWords(j.Flags),
 		Href: q.Link("/packet", "key", j.Key, "time", strconv.FormatInt(j.Time, 10), "at", rows.PlaceOf(j)),
 	}

@@ -95,7 +95,7 @@ func TestAlike(t *testing.T) {
 }
 
 // Very long paths, copies of copies, and rows that no join makes are bounded.
-func TestLongWays(t *testing.T) {
+func TestLongPaths(t *testing.T) {
 	at := testNow.UnixNano() - 1e9
 	long := result.Journey{Time: at, Key: "loop"}
 	for i := range 2 * mostVisits {

@@ -191,12 +191,12 @@ func TestAmendedDrops(t *testing.T) {
 // elsewhere at that time are different packets.
 func TestReportedAgain(t *testing.T) {
 	at := recent().Start
-	way := func(port, end string, flags result.Flags) result.Journey {
+	journeyTo := func(port, end string, flags result.Flags) result.Journey {
 		return result.Journey{Time: at, Key: "k", End: end, Flags: flags,
 			Hops: []result.JourneyHop{{Parent: -1, Switch: "a", In: port}}}
 	}
-	p := put(t, &result.Batch{Journeys: []result.Journey{way("p", "lost", result.Missing), way("q", "lost", 0),
-		way("p", "to server", result.Late)}}, nil)
+	p := put(t, &result.Batch{Journeys: []result.Journey{journeyTo("p", "lost", result.Missing), journeyTo("q", "lost", 0),
+		journeyTo("p", "to server", result.Late)}}, nil)
 	reports(t, p, "/packets", "to server <small>1<", "lost <small>1<")
 	reports(t, p, "/packets?end=lost", "at=a%3Aq", "!at=a%3Ap")
 }

@@ -108,7 +108,7 @@ func (o *Orch) contest(ctx context.Context) {
 			continue // nothing is displaced for r in this round
 		}
 		o.agenda.claims[r] = c
-		o.agenda.giveWay(r, c, gives)
+		o.agenda.displace(r, c, gives)
 		if shared {
 			break // the needs of other rules depend on the objects freed here
 		}
@@ -128,7 +128,7 @@ func (p *programmer) goOn(ctx context.Context, at *contestState) (some bool) {
 		}
 		gives, _ := at.behind(ctx, r, c)
 		if c.over = len(gives) == 0 || !p.agenda.starved[starving{rule: r}]; !c.over {
-			p.agenda.giveWay(r, c, gives)
+			p.agenda.displace(r, c, gives)
 			some = true
 		}
 	}
@@ -136,7 +136,7 @@ func (p *programmer) goOn(ctx context.Context, at *contestState) (some bool) {
 }
 
 // giveWay makes the next pass remove the given rules and then create the rule of the claim again.
-func (a *agenda) giveWay(r *rule, c *claim, gives []*rule) {
+func (a *agenda) displace(r *rule, c *claim, gives []*rule) {
 	c.tries++
 	c.gave = append(c.gave, gives...)
 	for _, v := range gives {

@@ -113,28 +113,28 @@ func throughHost(to netip.Addr, from *netip.Addr) []sai.Attr {
 // leave returns the attributes for reports that leave by a routed port. from is their source address; nil means that of
 // the port.
 func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
-	way, err := o.routes.Way(to)
+	path, err := o.routes.Path(to)
 	if err != nil {
 		return nil, err
 	}
-	out, members, lag := o.ports.LAG(way.Port)
+	out, members, lag := o.ports.LAG(path.Port)
 	if !lag {
-		if _, out, err = way.Exit(o.ports); err != nil {
+		if _, out, err = path.Exit(o.ports); err != nil {
 			return nil, err
 		}
 	} else if len(members) == 0 {
-		return nil, orch.Wait("PortChannel", way.Port, "%s has no members", way.Port)
+		return nil, orch.Wait("PortChannel", path.Port, "%s has no members", path.Port)
 	}
 	if !from.IsValid() {
-		if *from = way.AtPort; !from.IsValid() {
+		if *from = path.AtPort; !from.IsValid() {
 			return nil, orch.Wait("address", to.String(), "no address to send from to %s: the collector has no src_ip, and no "+
 				"interface an address of that IP version", to)
 		}
 	}
 	return []sai.Attr{
 		{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(false)},
-		{ID: sai.TAMCollectorAttrSrcMAC, Value: way.Source},
-		{ID: sai.TAMCollectorAttrDstMAC, Value: way.MAC},
+		{ID: sai.TAMCollectorAttrSrcMAC, Value: path.Source},
+		{ID: sai.TAMCollectorAttrDstMAC, Value: path.MAC},
 		{ID: sai.TAMCollectorAttrDestination, Value: out},
 	}, nil
 }

@@ -24,18 +24,18 @@ import (
 // world contains the paths and the ids that tests can change at any time.
 type world struct {
 	orchagenttest.World
-	ways  map[netip.Addr]orch.Way
+	paths map[netip.Addr]orch.Path
 	wants []netip.Addr
 }
 
 func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
 
-func (w *world) Way(to netip.Addr) (orch.Way, error) {
-	way, ok := w.ways[to]
+func (w *world) Path(to netip.Addr) (orch.Path, error) {
+	path, ok := w.paths[to]
 	if !ok {
-		return way, orch.Wait("route", to.String(), "no route to %s", to)
+		return path, orch.Wait("route", to.String(), "no route to %s", to)
 	}
-	return way, nil
+	return path, nil
 }
 
 // A chip reports the counters that a test sets for a stream, and otherwise zeros.
@@ -77,10 +77,10 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 		}
 		return b.chip
 	}
-	b.world = &world{ways: map[netip.Addr]orch.Way{}}
+	b.world = &world{paths: map[netip.Addr]orch.Path{}}
 	b.world.IDs = schema.TAMSwitchInUse{HasSwitchID: true, SwitchID: 12345}
-	b.way("10.9.0.1", 2)
-	b.way("10.9.0.2", 2)
+	b.setPath("10.9.0.1", 2)
+	b.setPath("10.9.0.2", 2)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	orchagenttest.WritePorts(b.Bench, 2)
 	b.Set(schema.AppACLTable, "TAM_FLOW_GROUP_G", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "")
@@ -94,16 +94,16 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 }
 
 // way makes the path to a collector lead to a neighbour whose MAC address ends in the byte mac.
-func (b *bench) way(to string, mac byte) {
-	b.world.ways[netip.MustParseAddr(to)] = orch.Way{
+func (b *bench) setPath(to string, mac byte) {
+	b.world.paths[netip.MustParseAddr(to)] = orch.Path{
 		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac},
 		AtPort: netip.MustParseAddr("10.0.0.1"),
 	}
 	b.world.Routed.Publish(b.Ctx, struct{}{})
 }
 
-func (b *bench) noWay(to string) {
-	delete(b.world.ways, netip.MustParseAddr(to))
+func (b *bench) removePath(to string) {
+	delete(b.world.paths, netip.MustParseAddr(to))
 	b.world.Routed.Publish(b.Ctx, struct{}{})
 }
 

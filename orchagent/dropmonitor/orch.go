@@ -46,7 +46,7 @@ type Config struct {
 	feature.Config
 	Rules    Rules
 	Ports    Ports
-	Routes   orch.Ways
+	Routes   orch.Paths
 	Identity feature.Identity
 	Whole    *feature.SwitchTAM // TAM objects that are bound to the switch
 }
@@ -59,7 +59,7 @@ type Orch struct {
 	*feature.Feature[schema.DropFlow, binding]
 	rules    Rules
 	ports    Ports
-	routes   orch.Ways
+	routes   orch.Paths
 	identity feature.Identity
 	whole    *feature.SwitchTAM
 
@@ -178,6 +178,6 @@ func (o *Orch) names() []string {
 
 // Done registers the addresses of the collectors at the routes, and reports the status of the collectors.
 func (o *Orch) Done(ctx context.Context) {
-	o.wantWays(ctx)
+	o.wantPaths(ctx)
 	o.reportDestinations(ctx)
 }

@@ -29,7 +29,7 @@ func (b *bench) pieces() (come, gone []func()) {
 	for _, piece := range [][2]func(){
 		{func() { b.collector("c1", "10.9.0.1") }, func() { b.Del(schema.AppTAMDestination, "c1") }},
 		{func() { b.collector("c2", "10.8.0.1", "vrf", "mgmt") }, func() { b.Del(schema.AppTAMDestination, "c2") }},
-		{func() { b.way("10.9.0.1", 2) }, func() { b.noWay("10.9.0.1") }},
+		{func() { b.setPath("10.9.0.1", 2) }, func() { b.removePath("10.9.0.1") }},
 		{func() {
 			b.session("s", "c1,c2", "acl-table-name", "TAM_FLOW_GROUP_G", "acl-rule-names", "R1,R2", "flow_group", "G")
 		},

@@ -33,7 +33,7 @@ type Sender struct {
 func (o *Orch) SendTo(ctx context.Context, collectors map[string][]string) {
 	if !reflect.DeepEqual(o.others, collectors) {
 		o.others = maps.Clone(collectors)
-		o.wantWays(ctx)
+		o.wantPaths(ctx)
 	}
 }
 
@@ -139,7 +139,7 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (map[string]uint64, error) {
 }
 
 // wantWays registers the addresses of the collectors at the routes.
-func (o *Orch) wantWays(ctx context.Context) {
+func (o *Orch) wantPaths(ctx context.Context) {
 	var to []netip.Addr
 	want := func(d *destination) {
 		if d != nil && d.row.VRF == schema.VRFDefault && d.row.Addr.IsValid() {

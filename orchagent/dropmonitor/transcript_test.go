@@ -54,9 +54,9 @@ func (b *bench) line(line string) {
 	}
 	switch words[0] {
 	case "way":
-		b.way(words[1], byte(number(2)))
+		b.setPath(words[1], byte(number(2)))
 	case "way-":
-		b.noWay(words[1])
+		b.removePath(words[1])
 	case "wants":
 		for _, a := range b.world.wants {
 			b.Noted = append(b.Noted, "wants "+a.String())

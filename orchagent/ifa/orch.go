@@ -43,7 +43,7 @@ type Config struct {
 	Rules    feature.VariantRules
 	Reports  Reports
 	// Ways and Ports publish that paths to collectors, or ports, may have changed.
-	Ways  *orch.Topic[struct{}]
+	Paths *orch.Topic[struct{}]
 	Ports *orch.Topic[[]string]
 }
 
@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ReadCounters(o.counted, o.read)
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.ReconcileNow(ctx) })
 	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
-	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
+	cfg.Paths.Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
 	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
 	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.LookAgain(ctx) })
 	if o.Unsupported == "" {

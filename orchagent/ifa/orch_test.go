@@ -72,7 +72,7 @@ func newBenchOn(t *testing.T, on func(sai.API) sai.API) *bench {
 	cfg.SAI, b.whole = on(b.Rec), sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
 	b.orch = orchagenttest.Make(a, New, Config{
 		Config: cfg, Identity: b.world, Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: cfg.Switch}, Rules: a.ACL,
-		Reports: b.sender, Ways: new(orch.Topic[struct{}]), Ports: a.Ports.Changes(),
+		Reports: b.sender, Paths: new(orch.Topic[struct{}]), Ports: a.Ports.Changes(),
 	})
 	orchagenttest.WritePorts(b.Bench, 1)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")

@@ -188,13 +188,13 @@ func (o *Orch) report(ctx context.Context, p *plan) error {
 	}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		fields := swss.FieldValues{}
-		if way, ok := p.ways[name]; ok && o.sessions[name] != nil && !o.sessions[name].leaving {
-			fields["monitor_port"] = way.Port
-			if way.NextHop.IsValid() {
-				fields["dst_mac"], fields["next_hop_ip"] = schema.MAC(way.MAC).String(), way.NextHop.String()
+		if path, ok := p.paths[name]; ok && o.sessions[name] != nil && !o.sessions[name].leaving {
+			fields["monitor_port"] = path.Port
+			if path.NextHop.IsValid() {
+				fields["dst_mac"], fields["next_hop_ip"] = schema.MAC(path.MAC).String(), path.NextHop.String()
 			}
-			if way.VLAN != 0 {
-				fields["vlan_id"] = fmt.Sprint(way.VLAN)
+			if path.VLAN != 0 {
+				fields["vlan_id"] = fmt.Sprint(path.VLAN)
 			}
 		}
 		if was, ok := o.reported[name]; ok && maps.Equal(was, fields) {

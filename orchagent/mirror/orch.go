@@ -32,7 +32,7 @@ type Ports interface {
 }
 
 // A Way is how packets to an address leave the switch.
-type Way = orch.Way
+type Path = orch.Path
 
 // Config is the configuration of an [Orch].
 type Config struct {
@@ -40,7 +40,7 @@ type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Routes orch.Ways // nil means that there is no route to any address
+	Routes orch.Paths // nil means that there is no route to any address
 }
 
 // An Orch owns the mirror sessions of the ASIC. All its methods run on the
@@ -49,7 +49,7 @@ type Orch struct {
 	api    sai.API
 	log    *slog.Logger
 	ports  Ports
-	routes orch.Ways
+	routes orch.Paths
 
 	ledger   *orch.Ledger
 	applied  bool // whether the view of the ASIC is complete
@@ -117,7 +117,7 @@ func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }
 // A plan is the target state of the rows.
 type plan struct {
 	sessions map[string][]sai.Attr
-	ways     map[string]Way      // by session; the MAC address is set only for ERSPAN
+	paths    map[string]Path     // by session; the MAC address is set only for ERSPAN
 	to       []netip.Addr        // addresses that sessions lead to
 	binds    map[portAttr]string // name of the session
 	names    map[portAttr]string // name of the port, for errors
@@ -128,7 +128,7 @@ func row(name string) orch.RowKey { return orch.Row(schema.AppMirrorSession, nam
 // plan computes the target state, and records the reason for each row that is not in it.
 func (o *Orch) plan() *plan {
 	p := &plan{
-		sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[portAttr]string{}, names: map[portAttr]string{},
+		sessions: map[string][]sai.Attr{}, paths: map[string]Path{}, binds: map[portAttr]string{}, names: map[portAttr]string{},
 	}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		k := row(name)
@@ -154,23 +154,23 @@ func (o *Orch) plan() *plan {
 
 // planSession adds the mirror session of a row and the path to its destination to the plan, or returns why it cannot.
 func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
-	way := Way{Port: m.DstPort}
+	path := Path{Port: m.DstPort}
 	if m.DstPort == "" {
 		if o.routes == nil {
 			return orch.Wait("route", m.DstIP.String(), "no route to %s", m.DstIP)
 		}
 		p.to = append(p.to, m.DstIP)
 		var err error
-		if way, err = o.routes.Way(m.DstIP); err != nil {
+		if path, err = o.routes.Path(m.DstIP); err != nil {
 			return err
 		}
 	}
 	var port sai.OID
 	var err error
-	if way.Port, port, err = way.Exit(o.ports); err != nil {
+	if path.Port, port, err = path.Exit(o.ports); err != nil {
 		return err
 	}
-	p.ways[m.Name] = way
+	p.paths[m.Name] = path
 	attrs := []sai.Attr{
 		{ID: sai.MirrorSessionAttrMonitorPort, Value: port},
 		{ID: sai.MirrorSessionAttrTC, Value: sai.Uint(m.Queue)},
@@ -189,16 +189,16 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 	}
 	p.sessions[m.Name] = append(attrs,
 		sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeEnhancedRemote},
-		sai.Attr{ID: sai.MirrorSessionAttrVLANHeaderValid, Value: sai.Bool(way.VLAN != 0)},
-		sai.Attr{ID: sai.MirrorSessionAttrVLANID, Value: sai.Uint(way.VLAN)},
+		sai.Attr{ID: sai.MirrorSessionAttrVLANHeaderValid, Value: sai.Bool(path.VLAN != 0)},
+		sai.Attr{ID: sai.MirrorSessionAttrVLANID, Value: sai.Uint(path.VLAN)},
 		sai.Attr{ID: sai.MirrorSessionAttrErspanEncapsulationType, Value: encap},
 		sai.Attr{ID: sai.MirrorSessionAttrIphdrVersion, Value: version},
 		sai.Attr{ID: sai.MirrorSessionAttrTOS, Value: sai.Uint(m.DSCP << 2)},
 		sai.Attr{ID: sai.MirrorSessionAttrTTL, Value: sai.Uint(m.TTL)},
 		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: sai.IP{Addr: m.SrcIP}},
 		sai.Attr{ID: sai.MirrorSessionAttrDstIPAddress, Value: sai.IP{Addr: m.DstIP}},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: way.Source},
-		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: way.MAC},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: path.Source},
+		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: path.MAC},
 		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(m.GREType)})
 	return nil
 }

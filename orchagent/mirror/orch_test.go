@@ -21,39 +21,39 @@ import (
 )
 
 // ways are routes that tests can change at any time.
-type ways struct {
-	to      map[netip.Addr]Way
+type fakePaths struct {
+	to      map[netip.Addr]Path
 	wants   []netip.Addr
 	changed orch.Topic[struct{}]
 }
 
-func (w *ways) Want(_ context.Context, to []netip.Addr) { w.wants = to }
+func (w *fakePaths) Want(_ context.Context, to []netip.Addr) { w.wants = to }
 
-func (w *ways) Way(to netip.Addr) (Way, error) {
-	way, ok := w.to[to]
+func (w *fakePaths) Path(to netip.Addr) (Path, error) {
+	path, ok := w.to[to]
 	if !ok {
-		return way, orch.Wait("route", to.String(), "no route to %s", to)
+		return path, orch.Wait("route", to.String(), "no route to %s", to)
 	}
-	return way, nil
+	return path, nil
 }
 
-func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changed }
+func (w *fakePaths) Changes() *orch.Topic[struct{}] { return &w.changed }
 
 type bench struct {
 	*orchtest.Bench
 	ports    *orchtest.Ports
-	ways     *ways
+	paths    *fakePaths
 	orch     *Orch
 	reported []string
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 4}), ways: &ways{to: map[netip.Addr]Way{}}}
+	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 4}), paths: &fakePaths{to: map[netip.Addr]Path{}}}
 	_, ports := b.CreateSwitch()
 	b.ports = orchtest.NewPorts(ports)
 	var err error
-	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Routes: b.ways})
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Routes: b.paths})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,16 +98,16 @@ func (b *bench) do(lines ...string) {
 			b.ports.Changed(b.Ctx, "PortChannel1")
 		case "way":
 			to := netip.MustParseAddr("10.0.0.2")
-			delete(b.ways.to, to)
+			delete(b.paths.to, to)
 			if f := strings.Fields(rest); len(f) == 2 {
-				way := Way{
+				path := Path{
 					Port: f[0], NextHop: netip.MustParseAddr("10.0.0.9"),
 					Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, 9},
 				}
-				fmt.Sscan(f[1], &way.VLAN)
-				b.ways.to[to] = way
+				fmt.Sscan(f[1], &path.VLAN)
+				b.paths.to[to] = path
 			}
-			b.ways.changed.Publish(b.Ctx, struct{}{})
+			b.paths.changed.Publish(b.Ctx, struct{}{})
 		default:
 			name, gone := strings.CutPrefix(line, "-")
 			line = schema.AppMirrorSession + ":" + name
@@ -216,8 +216,8 @@ func TestConvergence(t *testing.T) {
 			b.do(lines[r.IntN(len(lines))])
 		}
 		once := newBench(t)
-		once.ports.OIDs, once.ports.LAGs, once.ports.LAGOf, once.ways.to = b.ports.OIDs, b.ports.LAGs, b.ports.LAGOf,
-			b.ways.to
+		once.ports.OIDs, once.ports.LAGs, once.ports.LAGOf, once.paths.to = b.ports.OIDs, b.ports.LAGs, b.ports.LAGOf,
+			b.paths.to
 		for k, f := range b.orch.ledger.Rows {
 			line := k.Key
 			for name, v := range f {
@@ -260,14 +260,14 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 // The routes are given the addresses that sessions lead to, so that neighbours on the path can be resolved.
-func TestWaysAreWanted(t *testing.T) {
+func TestPathsAreWanted(t *testing.T) {
 	b := newBench(t)
 	b.do("a type=ERSPAN src_ip=10.0.0.1 dst_ip=10.0.0.2", "b type=SPAN dst_port=Ethernet4")
-	if got := fmt.Sprint(b.ways.wants); got != "[10.0.0.2]" {
+	if got := fmt.Sprint(b.paths.wants); got != "[10.0.0.2]" {
 		t.Errorf("wanted: %s", got)
 	}
 	b.do("-a")
-	if len(b.ways.wants) != 0 {
-		t.Errorf("wanted by nobody: %v", b.ways.wants)
+	if len(b.paths.wants) != 0 {
+		t.Errorf("wanted by nobody: %v", b.paths.wants)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"tamtam/sai"
 )
 
-const twoWays = "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4"
+const twoHops = "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4"
 
 var twoNeighbors = append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
 	"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")
@@ -37,7 +37,7 @@ func TestPortDown(t *testing.T) {
 		all  = "active: the ports of all next hops are down, and none is left out"
 	)
 	b := newBench(t)
-	b.do(append(slices.Clone(twoNeighbors), twoWays, "ROUTE_TABLE:10.8.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4")...)
+	b.do(append(slices.Clone(twoNeighbors), twoHops, "ROUTE_TABLE:10.8.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4")...)
 	for _, step := range []struct{ do, leads, status string }{
 		{"link Ethernet4", both, "active"},
 		{"-link Ethernet4", "10.0.0.2", "active: 10.4.0.2 on Ethernet4 is left out: Ethernet4 is down"},
@@ -64,12 +64,12 @@ func TestPortDown(t *testing.T) {
 // again. Nothing is left over.
 func TestEveryCallOfPortDownFails(t *testing.T) {
 	once := newBench(t)
-	once.do(append(slices.Clone(twoNeighbors), twoWays)...)
+	once.do(append(slices.Clone(twoNeighbors), twoHops)...)
 	want := once.asic()
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {
 			b := newBench(t)
-			b.do(append(slices.Clone(twoNeighbors), twoWays)...)
+			b.do(append(slices.Clone(twoNeighbors), twoHops)...)
 			b.Rec.FailAt(n, status)
 			b.do("-link Ethernet4")
 			b.do("link Ethernet4")
@@ -79,7 +79,7 @@ func TestEveryCallOfPortDownFails(t *testing.T) {
 				}
 				break
 			}
-			b.do(twoWays)
+			b.do(twoHops)
 			if d := cmp.Diff(want, b.asic()); d != "" {
 				t.Errorf("%s at call %d: %s", status, n, d)
 			}

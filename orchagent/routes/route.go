@@ -102,7 +102,7 @@ func (o *Orch) targets(
 		case len(spec.hops) == 0:
 			wanted[prefix] = target{drop: true}
 		default:
-			t, ok, lacks := o.way(ctx, p, spec)
+			t, ok, lacks := o.targetOf(ctx, p, spec)
 			if ok {
 				wanted[prefix] = t
 			}
@@ -119,7 +119,7 @@ func (o *Orch) targets(
 
 // way returns the target of a route with next hops, and records the reason if it has none. If there is no capacity for
 // a group, its first next hop is used for all packets.
-func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
+func (o *Orch) targetOf(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
 	hops, lacks := o.usable(p, spec)
 	if len(spec.hops) > 1 {
 		up, down := p.withoutDown(hops)

@@ -238,9 +238,9 @@ func (b *bench) truth(n int) {
 		}
 		status := b.Status(schema.AppSFlowSession + "|" + name)
 		still := strings.Contains(status, "the port is still sampled, which is tried again: ")
-		for way, wanted := range map[string]bool{"rx": s.Received(), "tx": s.Sent()} {
-			sampled := strings.Contains(is, name+" "+way+" ")
-			if status == "active" && wanted != strings.Contains(is, fmt.Sprint(name, " ", way, " ", s.Rate)) ||
+		for direction, wanted := range map[string]bool{"rx": s.Received(), "tx": s.Sent()} {
+			sampled := strings.Contains(is, name+" "+direction+" ")
+			if status == "active" && wanted != strings.Contains(is, fmt.Sprint(name, " ", direction, " ", s.Rate)) ||
 				status == "active" && sampled && !wanted || status != "active" && sampled && !still {
 				b.T.Errorf("call %d failed: %s is %s, the ASIC samples %q", n, name, status, is)
 			}

@@ -109,26 +109,26 @@ type grapher struct {
 	asks    map[string]int // for each fact of the pipe, the last table whose gate depends on it
 }
 
-func (b *grapher) to(id string, ways ...branch) {
-	for _, w := range ways {
+func (b *grapher) to(id string, branches ...branch) {
+	for _, w := range branches {
 		b.graph.Edges = append(b.graph.Edges, record.Edge{From: w.from, To: id, Label: w.label})
 	}
 }
 
 // ends ends the pipes for these ways, with the given kinds of end.
-func (b *grapher) ends(ways []branch, how ...string) {
-	b.to(record.Exit, ways...)
-	for _, w := range ways {
+func (b *grapher) ends(branches []branch, how ...string) {
+	b.to(record.Exit, branches...)
+	for _, w := range branches {
 		b.graph.Ends = append(b.graph.Ends, record.End{From: w.from, Label: w.label, How: how})
 	}
 }
 
 // end ends the pipes for packets that are dropped for one of the reasons.
-func (b *grapher) end(ways []branch, why ...drop.Reason) { b.ends(ways, reasonNames(why)...) }
+func (b *grapher) end(branches []branch, why ...drop.Reason) { b.ends(branches, reasonNames(why)...) }
 
 // endOrCPU ends the pipes for packets that are dropped unless the CPU gets a copy. A policer may drop that copy.
-func (b *grapher) endOrCPU(ways []branch, why ...drop.Reason) {
-	b.ends(ways, append(reasonNames(append(slices.Clip(why), drop.Policer)), record.EndCPU)...)
+func (b *grapher) endOrCPU(branches []branch, why ...drop.Reason) {
+	b.ends(branches, append(reasonNames(append(slices.Clip(why), drop.Policer)), record.EndCPU)...)
 }
 
 // reasonNames returns the names of the reasons in records, without duplicates.
@@ -142,31 +142,31 @@ func reasonNames(why []drop.Reason) (names []string) {
 }
 
 // node adds a node to which the given branches lead. It returns one branch out of the node for each label.
-func (b *grapher) node(n record.Node, ways []branch, labels ...string) []branch {
-	b.to(n.ID, ways...)
+func (b *grapher) node(n record.Node, branches []branch, labels ...string) []branch {
+	b.to(n.ID, branches...)
 	b.graph.Nodes = append(b.graph.Nodes, n)
 	out := make([]branch, len(labels))
 	for i, l := range labels {
-		out[i] = branch{from: n.ID, label: l, facts: common(ways),
-			drops: slices.ContainsFunc(ways, func(w branch) bool { return w.drops })}
+		out[i] = branch{from: n.ID, label: l, facts: common(branches),
+			drops: slices.ContainsFunc(branches, func(w branch) bool { return w.drops })}
 	}
 	return out
 }
 
-func (b *grapher) cond(id string, stage uint32, ways []branch, labels ...string) []branch {
-	return b.node(record.Node{ID: id, Kind: record.Condition, Stage: int(stage)}, ways, labels...)
+func (b *grapher) cond(id string, stage uint32, branches []branch, labels ...string) []branch {
+	return b.node(record.Node{ID: id, Kind: record.Condition, Stage: int(stage)}, branches, labels...)
 }
 
 // fixed adds a fixed function, with labels hit and miss if their targets differ.
-func (b *grapher) fixed(f Fixed, stage uint32, ways []branch, labels ...string) []branch {
+func (b *grapher) fixed(f Fixed, stage uint32, branches []branch, labels ...string) []branch {
 	if len(labels) == 0 {
 		labels = []string{""}
 	}
-	for i := range ways {
-		ways[i].facts = ways[i].facts.behindFixed()
+	for i := range branches {
+		branches[i].facts = branches[i].facts.behindFixed()
 	}
 	n := record.Node{ID: f.String(), Kind: record.Table, Stage: int(stage), Unit: fixedUnits[f], Keyless: f == FlyMon}
-	return b.node(n, ways, labels...)
+	return b.node(n, branches, labels...)
 }
 
 // ingress returns the ways of copies into queues.
@@ -180,16 +180,16 @@ func (b *grapher) ingress() []branch {
 	barred := b.cond("chip.port.barred", 0, trap, "true", "false")
 	b.end(source[:1], drop.SourceAddress)
 	b.end(barred[:1], drop.TagFilter, drop.NoLAGMember, drop.NoVLAN, drop.NotMember)
-	ways := barred[1:]
+	branches := barred[1:]
 	for s := range middle {
-		ways = b.stage("ingress", p, s, s, ways)
+		branches = b.stage("ingress", p, s, s, branches)
 	}
-	acl := b.cond("chip.acl.applies", middle, ways, "true", "false")
-	ways = append(b.fixed(ACL, middle, acl[:1]), acl[1])
+	acl := b.cond("chip.acl.applies", middle, branches, "true", "false")
+	branches = append(b.fixed(ACL, middle, acl[:1]), acl[1])
 	for s := middle; s < last; s++ {
-		ways = b.stage("ingress", p, s, s, ways)
+		branches = b.stage("ingress", p, s, s, branches)
 	}
-	out, nowhere := b.forward(last, ways)
+	out, nowhere := b.forward(last, branches)
 	// A packet with a destination may find no receiver there, or no buffer space. A copy may be for the CPU.
 	why := []drop.Reason{drop.NoLAGMember, drop.NoDestination, drop.Buffer, drop.QueueLimit, drop.WRED, drop.EgressDown,
 		drop.PortRemoved}
@@ -213,10 +213,10 @@ func (b *grapher) ingress() []branch {
 
 // forward returns the paths of packets with a destination, and of packets without one. The latter may still go to the
 // CPU.
-func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
-	learning := b.cond("chip.learning.applies", last, ways, "true", "false")
-	ways = append(b.fixed(Learning, last, learning[:1]), learning[1])
-	decided := b.cond("chip.decided", last, ways, "address", "next-hop", "port", "drop")
+func (b *grapher) forward(last uint32, branches []branch) (out, nowhere []branch) {
+	learning := b.cond("chip.learning.applies", last, branches, "true", "false")
+	branches = append(b.fixed(Learning, last, learning[:1]), learning[1])
+	decided := b.cond("chip.decided", last, branches, "address", "next-hop", "port", "drop")
 	mac := b.fixed(RouterMAC, last, decided[:1], record.Hit, record.Miss)
 	routed := b.cond("chip.routed", last, mac[:1], "ipv4", "ipv6", "drop")
 	bridged := b.cond("chip.bridged", last, mac[1:], "unicast", "group", "drop")
@@ -262,45 +262,45 @@ func (w branch) dropped(why ...drop.Reason) branch {
 }
 
 // egress continues the ways of copies that have left a queue.
-func (b *grapher) egress(ways []branch) {
+func (b *grapher) egress(branches []branch) {
 	first, last := b.prof.IngressStages, max(b.prof.EgressStages, 1)-1
 	p := &b.program.Egress
 	b.asks = lastAsks(p)
-	for i := range ways {
-		ways[i].facts = nil // gates cannot depend on outcomes in the other pipe
+	for i := range branches {
+		branches[i].facts = nil // gates cannot depend on outcomes in the other pipe
 	}
 	if b.prof.FlyMon.Groups > 0 {
-		on := b.cond("chip.flymon.applies", first, ways, "true", "false")
-		ways = append(b.fixed(FlyMon, first, on[:1]), on[1])
+		on := b.cond("chip.flymon.applies", first, branches, "true", "false")
+		branches = append(b.fixed(FlyMon, first, on[:1]), on[1])
 	}
 	for s := range last {
-		ways = b.stage("egress", p, s, first+s, ways)
+		branches = b.stage("egress", p, s, first+s, branches)
 	}
-	mtu := b.fixed(MTU, first+last, ways, record.Hit, record.Miss)
+	mtu := b.fixed(MTU, first+last, branches, record.Hit, record.Miss)
 	acl := b.cond("chip.egress_acl.applies", first+last, mtu[:1], "true", "false")
 	hit := b.fixed(EgressACL, first+last, acl[:1], record.Hit, record.Miss)
 	dropped := b.cond("chip.egress_acl.drop", first+last, hit[:1], "true", "false")
 	b.end(mtu[1:], drop.EgressMTU)
 	b.end(dropped[:1], drop.EgressACL)
-	ways = b.stage("egress", p, last, first+last, []branch{dropped[1], hit[1], acl[1]})
-	stamp := b.cond("chip.tail_stamp.applies", first+last, ways, "true", "false")
+	branches = b.stage("egress", p, last, first+last, []branch{dropped[1], hit[1], acl[1]})
+	stamp := b.cond("chip.tail_stamp.applies", first+last, branches, "true", "false")
 	b.ends(append(b.fixed(Stamp, first+last, stamp[:1]), stamp[1]), record.EndSent)
 }
 
 // stage adds the program's tables of a stage, and a condition after tables that may drop.
-func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []branch) []branch {
+func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, branches []branch) []branch {
 	var wrote []string
 	for i := range p.Tables {
 		if t := &p.Tables[i]; uint32(t.Stage) == s {
-			ways = b.table(name, p, t, at, ways)
-			for j := range ways {
-				ways[j].facts = ways[j].facts.asked(b.asks, i)
+			branches = b.table(name, p, t, at, branches)
+			for j := range branches {
+				branches[j].facts = branches[j].facts.asked(b.asks, i)
 			}
 			wrote = append(wrote, actionWrites(t)...)
 		}
 	}
 	var on, drops []branch
-	for _, w := range ways {
+	for _, w := range branches {
 		w.facts = w.facts.without(wrote)
 		if w.drops {
 			w.drops = false
@@ -322,9 +322,9 @@ func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []branch) 
 }
 
 // table adds a table with its gate. Ways on which the gate's result is known bypass its condition.
-func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, ways []branch) []branch {
+func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, branches []branch) []branch {
 	var in, past, open []branch
-	for _, w := range ways {
+	for _, w := range branches {
 		switch holds, known := w.facts.gate(t.Gate); {
 		case !known:
 			open = append(open, w)

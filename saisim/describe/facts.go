@@ -21,12 +21,12 @@ const (
 )
 
 // common returns the facts that hold on all ways that join.
-func common(ways []branch) facts {
-	if len(ways) == 0 {
+func common(branches []branch) facts {
+	if len(branches) == 0 {
 		return nil
 	}
-	all := maps.Clone(ways[0].facts)
-	for _, w := range ways[1:] {
+	all := maps.Clone(branches[0].facts)
+	for _, w := range branches[1:] {
 		for k := range all {
 			if other, ok := w.facts[k]; ok {
 				all[k] |= other

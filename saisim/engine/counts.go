@@ -117,12 +117,12 @@ func (p *port) addCounts(add func(Counter, string, uint64)) {
 		add(x, "dropped-"+drop.Reason(why).String(), n)
 	}
 	for _, d := range []struct {
-		way string
-		of  *Direction
+		prefix string
+		of     *Direction
 	}{{"in-", &p.stats.in}, {"out-", &p.stats.out}} {
-		add(x, d.way+"unicast", d.of.Unicast)
-		add(x, d.way+"multicast", d.of.Multicast)
-		add(x, d.way+"broadcast", d.of.Broadcast)
+		add(x, d.prefix+"unicast", d.of.Unicast)
+		add(x, d.prefix+"multicast", d.of.Multicast)
+		add(x, d.prefix+"broadcast", d.of.Broadcast)
 	}
 	for i := range p.queues.Queues() {
 		q := p.queues.Queue(i)

@@ -389,7 +389,7 @@ func (c *Chip) punt(pk *packet) {
 		}
 	}
 	c.books.ToCPU++
-	queue := c.conf.way(pk.trap).Queue
+	queue := c.conf.toCPU(pk.trap).Queue
 	c.Ended(Ending{
 		ID: pk.id, In: pk.in, Port: saisim.CPUPort, Sent: true, Trap: pk.trap, Graph: pk.graph, Path: pk.tables,
 	})

@@ -85,7 +85,7 @@ func (p *policer) colourOf(tokens *big.Rat) config.Colour {
 }
 
 // way returns how a packet reaches the CPU: by the rule of its trap, or by the default.
-func (conf *settings) way(t config.Trap) config.ToCPU {
+func (conf *settings) toCPU(t config.Trap) config.ToCPU {
 	for _, r := range conf.Traps {
 		if r.Trap == t {
 			return r.ToCPU
@@ -96,7 +96,7 @@ func (conf *settings) way(t config.Trap) config.ToCPU {
 
 // policed reports whether a packet for the CPU is dropped by the policer, and counts it.
 func (c *Chip) policed(pk *packet) bool {
-	id := c.conf.way(pk.trap).Policer
+	id := c.conf.toCPU(pk.trap).Policer
 	dropped := c.policedAs(pk, id)
 	if c.policers[id] != nil {
 		pk.find(saisim.Finding{Table: "policer", Entry: id, Hit: !dropped})

@@ -28,7 +28,7 @@ func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 		{"chip.egress_acl", "", o.own, record.IdentityEgressRule, record.IdentityEgressEntry},
 	} {
 		if part.table == "chip.egress_acl" {
-			c.identifyWay(o, add)
+			c.identifyForwarding(o, add)
 		}
 		looks := 0
 		for _, f := range part.of {
@@ -52,7 +52,7 @@ func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 }
 
 // identifyWay adds the identities of the tables between the ACLs of both pipes.
-func (c *Chip) identifyWay(o *outgoing, add func(record.IdentityKind, ...byte)) {
+func (c *Chip) identifyForwarding(o *outgoing, add func(record.IdentityKind, ...byte)) {
 	found := func(tables ...string) (f saisim.Finding, ok bool) {
 		i := slices.IndexFunc(*o.heard, func(f saisim.Finding) bool { return slices.Contains(tables, f.Table) })
 		if i < 0 {

@@ -120,14 +120,14 @@ func (x *choosing) gap() uint64 {
 // give sends a sample to the CPU, or drops it if its trap's policer does not admit it.
 func (c *Chip) give(pk *packet, s *sample, note saisim.Sample, data []byte, length int) {
 	c.books.Copies++
-	if way := c.conf.way(config.TrapSample); c.policedAs(pk, way.Policer) {
+	if toCPU := c.conf.toCPU(config.TrapSample); c.policedAs(pk, toCPU.Policer) {
 		s.lost++
 		p := c.portAt(pk.in)
 		if p != nil {
 			p.PolicedCopies++
 		}
 		d := pk.dropped(c.now)
-		d.Trap, d.own = config.TrapSample, []saisim.Finding{{Table: "policer", Entry: way.Policer}}
+		d.Trap, d.own = config.TrapSample, []saisim.Finding{{Table: "policer", Entry: toCPU.Policer}}
 		c.drop(p, d, drop.Policer)
 		return
 	}
@@ -137,7 +137,7 @@ func (c *Chip) give(pk *packet, s *sample, note saisim.Sample, data []byte, leng
 	c.books.ToCPU++
 	note.Rate, note.Pool, note.Lost, note.Entry, note.Rule = s.Sampler.Rate, s.number, s.lost, s.entry, s.rule
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id,
-		Trap: config.TrapSample, Queue: c.conf.way(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: note})
+		Trap: config.TrapSample, Queue: c.conf.toCPU(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: note})
 }
 
 // sampledIn gives the CPU the samples of a packet that was chosen on arrival. last is the port of its last copy.

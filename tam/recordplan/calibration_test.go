@@ -136,14 +136,14 @@ func randomEnds(r *rand.Rand, g *record.Graph) {
 			g.Ends = append(g.Ends, record.End{From: e.From, Label: e.Label, How: how[:1+r.IntN(3)]})
 		}
 	}
-	ways := map[[2]string]int{}
+	edges := map[[2]string]int{}
 	for _, e := range g.Edges {
-		ways[[2]string{e.From, e.Label}]++
-		ways[[2]string{e.From, "> " + e.To}]++
+		edges[[2]string{e.From, e.Label}]++
+		edges[[2]string{e.From, "> " + e.To}]++
 	}
 	of := []record.Classes{record.ClassIPv4, record.ClassIPv6, record.ClassUnicast, record.ClassGroup}
 	for _, e := range g.Edges {
-		only := ways[[2]string{e.From, e.Label}] == 1 && ways[[2]string{e.From, "> " + e.To}] == 1 && e.To != record.Exit
+		only := edges[[2]string{e.From, e.Label}] == 1 && edges[[2]string{e.From, "> " + e.To}] == 1 && e.To != record.Exit
 		another := slices.ContainsFunc(g.Only, func(o record.Only) bool { return o.From == e.From })
 		if only && !another && r.IntN(5) == 0 { // at least one edge is open to every packet
 			g.Only = append(g.Only, record.Only{From: e.From, Label: e.Label, Class: record.ClassName(of[r.IntN(4)])})

@@ -82,7 +82,7 @@ func chainEdges(n *node, base int, keyed bool) []chainEdge {
 
 // A program is a graph with its conditions, as packets traverse it.
 type program struct {
-	*ways
+	*mergedEdges
 	first int
 	table []int // index in the chain of each node of the graph, or -1 for a condition
 }
@@ -95,7 +95,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 	if p, err = p4graph.Complete(g, p); err != nil {
 		return nil, err
 	}
-	w := &program{ways: newWays(g, x, p), first: x.Init, table: make([]int, len(g.Nodes))}
+	w := &program{mergedEdges: newMergedEdges(g, x, p), first: x.Init, table: make([]int, len(g.Nodes))}
 	for i, n := range g.Nodes {
 		w.table[i] = -1
 		if at, ok := c.index[n.ID]; ok {
@@ -106,7 +106,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 }
 
 // take chooses an edge from a node by a random number x in [0, 1).
-func (w *ways) choose(at int, x float64) (to int, hit bool) {
+func (w *mergedEdges) choose(at int, x float64) (to int, hit bool) {
 	to = w.exit
 	for _, e := range w.out[at] {
 		for outcome, p := range w.shares(at, e) {
@@ -124,7 +124,7 @@ func (w *ways) choose(at int, x float64) (to int, hit bool) {
 }
 
 // shares returns the probabilities of an edge with a miss and with a hit.
-func (w *ways) shares(at int, e way) [2]float64 {
+func (w *mergedEdges) shares(at int, e mergedEdge) [2]float64 {
 	if w.decide[at] {
 		return e.p
 	}

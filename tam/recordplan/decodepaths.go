@@ -21,7 +21,7 @@ func cost(p float64) float64 {
 
 // A wayOn is a path from a table to the end: its first edge, and the rank of the remaining path among the paths from
 // the edge's target.
-type wayOn struct {
+type tailPath struct {
 	cost       float64
 	edge, rank int32
 }
@@ -30,22 +30,22 @@ type wayOn struct {
 // edge, and false if the edge cannot be taken.
 func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) (paths [][]int32, costs []float64) {
 	end := len(c.tables)
-	on := make([][]wayOn, end+2)
-	on[end] = []wayOn{{edge: -1}}
+	on := make([][]tailPath, end+2)
+	on[end] = []tailPath{{edge: -1}}
 	for from := end - 1; from >= -1; from-- {
-		var list []wayOn
+		var list []tailPath
 		edges := c.edges(from)
 		for i := range edges {
-			ways := on[edges[i].to]
-			if len(ways) == 0 {
+			tails := on[edges[i].to]
+			if len(tails) == 0 {
 				continue
 			}
 			own, ok := price(from, &edges[i])
 			if !ok {
 				continue
 			}
-			for rank, w := range ways {
-				if list, ok = insertWay(list, wayOn{own + w.cost, int32(i), int32(rank)}, k); !ok {
+			for rank, w := range tails {
+				if list, ok = insertTail(list, tailPath{own + w.cost, int32(i), int32(rank)}, k); !ok {
 					break
 				}
 			}
@@ -73,7 +73,7 @@ func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) 
 }
 
 // insertWay inserts w in order and keeps the k cheapest. It returns false if w is not among them.
-func insertWay(list []wayOn, w wayOn, k int) ([]wayOn, bool) {
+func insertTail(list []tailPath, w tailPath, k int) ([]tailPath, bool) {
 	if len(list) == k {
 		if w.cost >= list[k-1].cost {
 			return list, false

@@ -91,14 +91,14 @@ func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.part(x, newWays(g, x, p)); err != nil {
+	if err := m.part(x, newMergedEdges(g, x, p)); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
 // part fills the segments.
-func (m *Model) part(x *record.Index, w *ways) error {
+func (m *Model) part(x *record.Index, w *mergedEdges) error {
 	order := x.Order
 	cuts := m.reach.Cuts()
 	place := make([]int, len(m.graph.Nodes))
@@ -126,10 +126,10 @@ func (m *Model) part(x *record.Index, w *ways) error {
 // eliminate returns the segment that consists of the given nodes. They are in topological order, and the first is the
 // cut. It also counts the segment's paths, with different actions as different paths, and its arcs. The number of arcs
 // is -1 if it exceeds the limit room.
-func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
+func (m *Model) eliminate(w *mergedEdges, nodes []int, place []int, room int) (segment, *big.Int, int) {
 	s, local := m.number(w, nodes)
 	x := elimination{
-		ways: w, nodes: nodes, place: place, local: local, silent: make([][]arc, len(nodes)), end: len(s.nodes),
+		mergedEdges: w, nodes: nodes, place: place, local: local, silent: make([][]arc, len(nodes)), end: len(s.nodes),
 		sum: make([]float64, len(s.nodes)+1), used: make([]bool, len(s.nodes)+1),
 	}
 	walks := make([]*big.Int, len(nodes))
@@ -153,7 +153,7 @@ func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment,
 
 // number creates the nodes of a segment, and returns the index of each graph node in it. The index is -1 for a
 // condition, except for the first node.
-func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
+func (m *Model) number(w *mergedEdges, nodes []int) (s segment, local []int) {
 	local = make([]int, len(nodes))
 	for i, n := range nodes {
 		t, isTable := m.index[m.graph.Nodes[n].ID]
@@ -175,7 +175,7 @@ func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
 
 // An elimination processes the nodes of a segment from the last to the first.
 type elimination struct {
-	*ways
+	*mergedEdges
 	nodes  []int
 	place  []int   // positions of the graph's nodes in topological order
 	local  []int   // index of each node in the segment, or -1 for a condition
@@ -187,7 +187,7 @@ type elimination struct {
 }
 
 // index returns the index in nodes of an edge's target, or len(nodes) if it is outside.
-func (x *elimination) index(e way) int {
+func (x *elimination) index(e mergedEdge) int {
 	if e.to == x.exit {
 		return len(x.nodes)
 	}
@@ -210,18 +210,18 @@ func (x *elimination) walks(n int, behind []*big.Int) *big.Int {
 // next returns the arcs from a node after a miss and after a hit.
 func (x *elimination) next(n int) (next [2][]arc) {
 	if x.decide[n] {
-		next[0] = x.collect(n, func(e way) float64 { return e.given(false) })
-		next[1] = x.collect(n, func(e way) float64 { return e.given(true) })
+		next[0] = x.collect(n, func(e mergedEdge) float64 { return e.given(false) })
+		next[1] = x.collect(n, func(e mergedEdge) float64 { return e.given(true) })
 		return next
 	}
-	next[0] = x.collect(n, func(e way) float64 { return e.p[0] + e.p[1] })
+	next[0] = x.collect(n, func(e mergedEdge) float64 { return e.p[0] + e.p[1] })
 	next[1] = next[0]
 	return next
 }
 
 // collect adds up the targets of the edges of one outcome. A negative share means that an edge does not belong to the
 // outcome.
-func (x *elimination) collect(n int, share func(way) float64) []arc {
+func (x *elimination) collect(n int, share func(mergedEdge) float64) []arc {
 	var touched []int
 	add := func(to int, p float64) {
 		if !x.used[to] {
@@ -292,15 +292,15 @@ func (m *Model) weigh() {
 }
 
 // ways holds the edges of a graph. Edges between the same two nodes are merged.
-type ways struct {
+type mergedEdges struct {
 	of     map[string]int
 	exit   int
-	out    [][]way
+	out    [][]mergedEdge
 	decide []bool    // for each node, true if it is a table that branches by its hit
 	hit    []float64 // hit rate of the packets that run each table
 }
 
-type way struct {
+type mergedEdge struct {
 	to     int
 	labels int
 	// outcomes contains the outcomes after which the edge is taken: 0 is a miss, 1 a hit. p holds the shares of all
@@ -311,7 +311,7 @@ type way struct {
 
 // given returns the share of all packets that take the edge after an outcome. It is negative if packets with this
 // outcome cannot take the edge.
-func (e way) given(hit bool) float64 {
+func (e mergedEdge) given(hit bool) float64 {
 	i := 0
 	if hit {
 		i = 1
@@ -323,9 +323,9 @@ func (e way) given(hit bool) float64 {
 }
 
 // newWays reads complete probabilities of a graph that NewReach has accepted.
-func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
-	w := &ways{of: x.Of, exit: len(g.Nodes)}
-	w.out = make([][]way, len(g.Nodes))
+func newMergedEdges(g *record.Graph, x *record.Index, p record.Probabilities) *mergedEdges {
+	w := &mergedEdges{of: x.Of, exit: len(g.Nodes)}
+	w.out = make([][]mergedEdge, len(g.Nodes))
 	w.hit = make([]float64, len(g.Nodes))
 	w.decide = hitDecides(g, x.Of)
 	at := map[[2]int]int{}
@@ -335,7 +335,7 @@ func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
 		if !ok {
 			i = len(w.out[from])
 			at[[2]int{from, to}] = i
-			w.out[from] = append(w.out[from], way{to: to})
+			w.out[from] = append(w.out[from], mergedEdge{to: to})
 		}
 		v := &w.out[from][i]
 		v.labels++
@@ -375,7 +375,7 @@ func outcome(label string) int {
 
 // share assigns a probability to each edge. For edges that are taken after both hits and misses, it returns the
 // probabilities without a label.
-func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
+func (w *mergedEdges) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
 	loose := map[[2]int]float64{}
 	for _, e := range p.Edges {
 		from, ok := w.of[e.From]
@@ -405,7 +405,7 @@ func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float
 }
 
 // split computes the hit rate of a table, and divides the table's unlabelled probabilities accordingly.
-func (w *ways) split(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
+func (w *mergedEdges) split(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
 	h, given := hits[n.ID]
 	if !given {
 		h = 0.5

@@ -10,7 +10,7 @@ import (
 
 // Packets draws the paths of packets through a program, like [Simulate], but without a plan.
 type Packets struct {
-	ways  *ways
+	edges *mergedEdges
 	first int
 	table []bool // true for tables; indexed by node
 	path  []byte
@@ -25,7 +25,7 @@ func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
 	if p, err = p4graph.Complete(g, p); err != nil {
 		return nil, err
 	}
-	k := &Packets{ways: newWays(g, x, p), first: x.Init}
+	k := &Packets{edges: newMergedEdges(g, x, p), first: x.Init}
 	for _, n := range g.Nodes {
 		k.table = append(k.table, n.Kind == record.Table)
 	}
@@ -36,8 +36,8 @@ func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
 // call.
 func (k *Packets) Next(r *rand.Rand) []byte {
 	k.path = k.path[:0]
-	for at := k.first; at != k.ways.exit; {
-		to, _ := k.ways.choose(at, r.Float64())
+	for at := k.first; at != k.edges.exit; {
+		to, _ := k.edges.choose(at, r.Float64())
 		if k.table[at] {
 			k.path = binary.BigEndian.AppendUint32(k.path, uint32(at))
 		}

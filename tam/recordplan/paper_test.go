@@ -12,7 +12,7 @@ import (
 
 // The worked examples of the paper, with its figures, which are rounded or truncated.
 
-func chainOf(t *testing.T, init string, tables, conditions []string, ways map[string]float64) *Model {
+func chainOf(t *testing.T, init string, tables, conditions []string, edges map[string]float64) *Model {
 	t.Helper()
 	g := &record.Graph{Program: "example", Pipeline: "ingress", Init: init, Deps: []record.Dep{}}
 	for _, id := range tables {
@@ -22,9 +22,9 @@ func chainOf(t *testing.T, init string, tables, conditions []string, ways map[st
 		g.Nodes = append(g.Nodes, record.Node{ID: id, Kind: record.Condition})
 	}
 	var p record.Probabilities
-	for _, way := range slices.Sorted(mapKeys(ways)) {
-		from, to, _ := strings.Cut(way, ">")
-		e := record.EdgeProbability{From: from, To: &to, P: ways[way]}
+	for _, edge := range slices.Sorted(mapKeys(edges)) {
+		from, to, _ := strings.Cut(edge, ">")
+		e := record.EdgeProbability{From: from, To: &to, P: edges[edge]}
 		edge := record.Edge{From: from, To: to, Label: "to " + to}
 		if to == "" {
 			e.To, edge.To = nil, record.Exit

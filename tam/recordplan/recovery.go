@@ -29,9 +29,9 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 		if good[e] == 0 {
 			continue
 		}
-		ways := s.ways(v, e/3, e%3)
+		paths := s.countPaths(v, e/3, e%3)
 		for _, next := range w.after(s, v, e/3, e%3) {
-			if ways[next.node] == 1 {
+			if paths[next.node] == 1 {
 				good[3*next.node+next.outcome] += float64(good[e] * next.p)
 			}
 		}
@@ -41,21 +41,21 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 
 // ways counts the paths, up to two, from an event to each node through tables of which the record shows nothing. Paths
 // with the same tables count once.
-func (s *segment) ways(v shown, from, outcome int) []uint8 {
-	ways := make([]uint8, len(s.nodes)+1)
-	ways[from] = 1
-	s.eachNext(from, outcome, func(to int) { ways[to] = 1 })
+func (s *segment) countPaths(v shown, from, outcome int) []uint8 {
+	paths := make([]uint8, len(s.nodes)+1)
+	paths[from] = 1
+	s.eachNext(from, outcome, func(to int) { paths[to] = 1 })
 	for i := from + 1; i < len(s.nodes); i++ {
-		if ways[i] == 0 || v[i]&showsRan != 0 {
+		if paths[i] == 0 || v[i]&showsRan != 0 {
 			continue
 		}
 		quiet := either
 		if v[i] == showsHit {
 			quiet = missed
 		}
-		s.eachNext(i, quiet, func(to int) { ways[to] = min(ways[to]+ways[i], 2) })
+		s.eachNext(i, quiet, func(to int) { paths[to] = min(paths[to]+paths[i], 2) })
 	}
-	return ways
+	return paths
 }
 
 // eachNext calls f once for each direct successor that an outcome of a node leads to.

@@ -97,10 +97,10 @@ func (f *fabric) outsideOf(n *network) string {
 	}
 	switch {
 	case n.books.doubled:
-		return wayDouble
+		return faultDouble
 	case latest >= 2*f.l-guard:
-		return wayVeryLate
-	case n.kind == wayInside || n.kind == wayInitiator:
+		return faultVeryLate
+	case n.kind == faultInside || n.kind == faultInitiator:
 		return n.kind
 	}
 	return ""
@@ -126,7 +126,7 @@ func (f *fabric) isClean(n *network) bool {
 	if slices.ContainsFunc(f.nets, func(o *network) bool { return o.change != changeNothing && !o.remarks() }) {
 		return false
 	}
-	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit
+	fine := n.kind == faultNone || n.kind == faultLAG || n.kind == faultSplit
 	b := n.books
 	low, high := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond
 	return fine && n.change == changeNothing && f.clocks == clocksExact && f.restart == "" && !b.doubled &&
@@ -166,7 +166,7 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 			}
 			s.paths++
 			outside, graph := why, strings.HasSuffix(path.name, "-graph")
-			if graph && why == wayInside {
+			if graph && why == faultInside {
 				outside = "" // a graph describes such a network correctly
 			}
 			for i, segment := range reportOf(r)[path.name].Segments {
@@ -181,7 +181,7 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 		if s.violations > before {
 			t.Logf("%s: %s; clocks: %s; restart %q; change %q; features %q; way %v, %+v, rate %v, outside %q", n.name, n.kind,
 				f.clocks,
-				f.restart, n.change, n.features, n.way, n.session, n.rate, why)
+				f.restart, n.change, n.features, n.steps, n.session, n.rate, why)
 		}
 	}
 	if t.Failed() {
@@ -316,7 +316,7 @@ func (s *tally) row(names []string, status string, wrong bool) {
 // check compares the lab's truth with the ledger. They differ if a packet passes a switch that is not among the path's
 // points.
 func (j *judged) check(t *testing.T, k uint64) {
-	if j.n.kind == wayInside || j.n.books.doubled {
+	if j.n.kind == faultInside || j.n.books.doubled {
 		return
 	}
 	for era := range uint64(j.truth.path.eras()) {

@@ -86,7 +86,7 @@ func (n *network) counts(has func(*sender) bool) map[int]bool {
 }
 
 // switches returns the switches that a network's packets pass.
-func (n *network) switches() []int { return slices.Concat(n.way...) }
+func (n *network) switches() []int { return slices.Concat(n.steps...) }
 
 // points returns the switches with a session.
 func (f *fabric) points(n *network) (list []int) {
@@ -207,7 +207,7 @@ func (f *fabric) overlap(n *network, points []int) {
 
 // remark makes a switch after the first rewrite the DSCP of all of the network's packets, or of some.
 func (f *fabric) remark(n *network) {
-	sw := n.way[1+f.rnd.IntN(n.hops())][0]
+	sw := n.steps[1+f.rnd.IntN(n.hops())][0]
 	name, at := "Q"+n.name, lab.Time(0)
 	if f.rnd.IntN(3) == 0 {
 		at = f.sometime()
@@ -276,7 +276,7 @@ func (f *fabric) measureInband(n *network) {
 	to := from + 1 + f.rnd.IntN(n.hops()-from)
 	prefix := map[string]string{"4": "10.0.%d.0/24", "6": "2001:db8:%x::/64"}[n.family]
 	for r := from; r <= to; r++ {
-		for _, sw := range n.way[r] {
+		for _, sw := range n.steps[r] {
 			f.set(sw, 0, "TAM", "device", swss.FieldValues{"device-id": fmt.Sprint(1 + sw), "ifa": "true"})
 			role := map[int]string{from: "initiator", to: "terminator"}[r]
 			if role == "" {

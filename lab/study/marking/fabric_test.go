@@ -155,7 +155,7 @@ func (f *fabric) within(d lab.Time) lab.Time {
 type network struct {
 	name string
 	// switches in the order of the packets; with two at a step, some packets take the first and some the other
-	way     [][]int
+	steps   [][]int
 	paths   [][]int  // the listed paths: the switches that are points
 	flows   []uint64 // numbers of the measured traffic sources
 	session altmark.Session
@@ -176,51 +176,51 @@ type network struct {
 
 // Faults of a network.
 const (
-	wayPlain     = "nothing"
-	wayLate      = "packets later than Dmax"
-	wayHost      = "the host of a switch is late with packets"
-	wayVeryLate  = "packets later than 2L less the guard"
-	wayDouble    = "duplicates"
-	wayLAG       = "split over a LAG"
-	waySplit     = "split over switches, points where all meet"
-	wayInside    = "split over switches, a point inside"
-	wayForeign   = "packets arrive marked"
-	wayInitiator = "a second initiator in the path"
+	faultNone      = "nothing"
+	faultLate      = "packets later than Dmax"
+	faultHost      = "the host of a switch is late with packets"
+	faultVeryLate  = "packets later than 2L less the guard"
+	faultDouble    = "duplicates"
+	faultLAG       = "split over a LAG"
+	faultSplit     = "split over switches, points where all meet"
+	faultInside    = "split over switches, a point inside"
+	faultForeign   = "packets arrive marked"
+	faultInitiator = "a second initiator in the path"
 )
 
-func (n *network) first() int { return n.way[0][0] }
+func (n *network) first() int { return n.steps[0][0] }
 
 func (n *network) rank(sw int) int {
-	return slices.IndexFunc(n.way, func(at []int) bool { return slices.Contains(at, sw) })
+	return slices.IndexFunc(n.steps, func(at []int) bool { return slices.Contains(at, sw) })
 }
 
 // hops returns the number of links between switches that a packet passes.
-func (n *network) hops() int { return len(n.way) - 1 }
+func (n *network) hops() int { return len(n.steps) - 1 }
 
 func (f *fabric) addNetwork() {
 	rnd := f.rnd
 	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), nth: len(f.nets), family: "4", ports: map[int][]string{},
 		matched: []func(*sender) bool{flowGroup}}
 	n.kind = pick(rnd, []weighted{
-		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayHost, 12}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10},
-		{wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
+		{faultNone, 40}, {faultLate, 20}, {faultVeryLate, 6}, {faultHost, 12}, {faultDouble, 6}, {faultLAG, 10}, {faultSplit, 10},
+		{faultInside, 10}, {faultForeign, 8}, {faultInitiator, 8},
 	})
 	order := []int{0, 1, 2, 3}[:f.switches]
-	if (n.kind == waySplit || n.kind == wayInside) && f.switches < 4 || n.kind == wayInitiator && f.switches < 3 {
-		n.kind = wayPlain
+	if (n.kind == faultSplit || n.kind == faultInside) && f.switches < 4 || n.kind == faultInitiator && f.switches < 3 {
+		n.kind = faultNone
 	}
 	if rnd.IntN(2) == 0 {
 		slices.Reverse(order)
 	}
 	for _, s := range order {
-		n.way = append(n.way, []int{s})
+		n.steps = append(n.steps, []int{s})
 	}
-	if n.kind == waySplit || n.kind == wayInside {
-		n.way = [][]int{{order[0]}, {order[1], order[2]}, {order[3]}}
+	if n.kind == faultSplit || n.kind == faultInside {
+		n.steps = [][]int{{order[0]}, {order[1], order[2]}, {order[3]}}
 	}
 	n.setPaths(rnd)
 	lag := -1 // position on the path of the switch before the LAG; -1 means no LAG
-	if n.kind == wayLAG {
+	if n.kind == faultLAG {
 		lag = rnd.IntN(n.hops())
 	}
 	if !f.room(n, lag) {
@@ -241,12 +241,12 @@ func (f *fabric) addNetwork() {
 // wayInitiator, only the two ends are joined.
 func (n *network) setPaths(rnd *rand.Rand) {
 	var all []int
-	for _, at := range n.way {
+	for _, at := range n.steps {
 		all = append(all, at[0])
 	}
 	ends := []int{all[0], all[len(all)-1]}
 	switch {
-	case n.kind == waySplit || n.kind == wayInitiator:
+	case n.kind == faultSplit || n.kind == faultInitiator:
 		n.paths = [][]int{ends}
 	case len(all) > 2 && rnd.IntN(3) == 0:
 		n.paths = [][]int{all, ends}
@@ -258,10 +258,10 @@ func (n *network) setPaths(rnd *rand.Rand) {
 // room reports whether there are enough free ports for the network.
 func (f *fabric) room(n *network, lag int) bool {
 	need := make([]int, f.switches)
-	for r, at := range n.way {
+	for r, at := range n.steps {
 		for _, s := range at {
 			need[s] = 2
-			if r == lag || r == lag+1 && lag >= 0 || len(n.way) == 3 && len(n.way[1]) == 2 && len(at) == 1 {
+			if r == lag || r == lag+1 && lag >= 0 || len(n.steps) == 3 && len(n.steps[1]) == 2 && len(at) == 1 {
 				need[s] = 3
 			}
 		}
@@ -296,7 +296,7 @@ func (n *network) setSession(f *fabric) {
 func (f *fabric) configure(n *network) {
 	i := len(f.nets) - 1
 	vlan := fmt.Sprint("Vlan", 10+i)
-	for r, at := range n.way {
+	for r, at := range n.steps {
 		for _, sw := range at {
 			t := f.top.Switches[sw].Config.Tables
 			t["VLAN"][vlan] = swss.FieldValues{"vlanid": fmt.Sprint(10 + i)}
@@ -304,9 +304,9 @@ func (f *fabric) configure(n *network) {
 			t["ACL_RULE"]["TAM|"+n.name] = n.rule()
 			role := "transit"
 			switch {
-			case r == 0 || n.kind == wayInitiator && r == 1:
+			case r == 0 || n.kind == faultInitiator && r == 1:
 				role = "initiator"
-			case r == len(n.way)-1:
+			case r == len(n.steps)-1:
 				role = "terminator"
 			case !slices.Contains(n.paths[0], sw):
 				if n.splits() { // the graph needs these points
@@ -330,15 +330,15 @@ func (f *fabric) configure(n *network) {
 }
 
 // splits reports whether packets take one of two paths over switches.
-func (n *network) splits() bool { return n.kind == waySplit || n.kind == wayInside }
+func (n *network) splits() bool { return n.kind == faultSplit || n.kind == faultInside }
 
 // addGraph measures on all switches that a network's packets pass.
 func (f *fabric) addGraph(n *network) {
 	g := Graph{Name: n.name + "-graph"}
-	for r, at := range n.way {
+	for r, at := range n.steps {
 		for _, a := range at {
 			g.Points = append(g.Points, fmt.Sprintf("s%d:%s", a, n.name))
-			for _, b := range n.way[min(r+1, n.hops())] {
+			for _, b := range n.steps[min(r+1, n.hops())] {
 				if r < n.hops() {
 					g.Links = append(g.Links, []string{fmt.Sprint("s", a), fmt.Sprint("s", b)})
 				}
@@ -395,12 +395,12 @@ func (f *fabric) port(n *network, sw int, lag, hop bool) string {
 
 // connect adds hosts and links.
 func (f *fabric) connect(n *network, lag int) {
-	for i, end := range []int{n.first(), n.way[n.hops()][0]} {
+	for i, end := range []int{n.first(), n.steps[n.hops()][0]} {
 		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{
 			netip.MustParsePrefix(n.addressOf(i+1) + map[string]string{"4": "/24", "6": "/64"}[n.family])}}
 		f.top.Hosts = append(f.top.Hosts, h)
 		near := lab.Impairment{Delay: 50 * lab.Nanosecond}
-		if n.kind == wayHost && i == 0 && f.rnd.IntN(2) == 0 {
+		if n.kind == faultHost && i == 0 && f.rnd.IntN(2) == 0 {
 			near.Reorder = f.lateHost()
 		}
 		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false, false), Impairment: near})
@@ -408,17 +408,17 @@ func (f *fabric) connect(n *network, lag int) {
 	held := f.rnd.IntN(n.hops()) // the link where packets are held back, or doubled
 	for r := range n.hops() {
 		both := r == lag
-		for _, a := range n.way[r] {
-			for _, b := range n.way[r+1] {
+		for _, a := range n.steps[r] {
+			for _, b := range n.steps[r+1] {
 				links := 1
 				if both {
 					links = 2
 				}
-				split := len(n.way[r])+len(n.way[r+1]) > 2
+				split := len(n.steps[r])+len(n.steps[r+1]) > 2
 				for range links {
 					f.top.Links = append(f.top.Links, lab.Link{
-						A:          f.port(n, a, both || split && len(n.way[r]) == 1, true),
-						B:          f.port(n, b, both || split && len(n.way[r+1]) == 1, true),
+						A:          f.port(n, a, both || split && len(n.steps[r]) == 1, true),
+						B:          f.port(n, b, both || split && len(n.steps[r+1]) == 1, true),
 						Impairment: f.impairment(n, r, r == held),
 					})
 				}
@@ -458,13 +458,13 @@ func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
 	often := lab.Probability(1_000_000_000 / []int{500, 100, 20}[rnd.IntN(3)])
 	guard := lab.Time(n.session.Guard()) * lab.Nanosecond
 	switch n.kind {
-	case wayDouble:
+	case faultDouble:
 		m.Duplicate = often
-	case wayLate:
+	case faultLate:
 		m.Reorder = lab.Reorder{Probability: often, Delay: most + lab.Time(rnd.Int64N(int64(max(2*f.l-guard-most, f.l/8))))}
-	case wayHost:
+	case faultHost:
 		m.Reorder = f.lateHost()
-	case wayVeryLate:
+	case faultVeryLate:
 		m.Reorder = lab.Reorder{Probability: often, Delay: max(2*f.l-guard, f.l) + lab.Time(rnd.Int64N(int64(4*f.l)))}
 	}
 	return m
@@ -499,13 +499,13 @@ func (f *fabric) addTraffic(n *network) {
 	if rnd.IntN(10) == 0 {
 		t.Stop = f.top.Duration * 3 / 4
 	}
-	n.sparse = n.sparse || !n.session.SlotSync && n.kind != wayPlain || t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
-	if n.kind == wayForeign && n.change != changeDSCP { // a match on the DSCP only matches packets without marks
+	n.sparse = n.sparse || !n.session.SlotSync && n.kind != faultNone || t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
+	if n.kind == faultForeign && n.change != changeDSCP { // a match on the DSCP only matches packets without marks
 		t.DSCP = uint8(rnd.IntN(64))
 	}
 	f.send(n, t, false, false)
 	t.Flows.Count = 1
-	if n.kind == wayForeign && n.change != changeDSCP && rnd.IntN(2) == 0 {
+	if n.kind == faultForeign && n.change != changeDSCP && rnd.IntN(2) == 0 {
 		t.Name, t.DSCP, t.SrcPort = n.name+"m", 63, apartPort
 		f.send(n, t, true, false)
 		t.DSCP = 0

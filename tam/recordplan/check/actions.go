@@ -57,9 +57,9 @@ func (w *weigher) acted(at string, acts []string) (list []outcome) {
 	}
 	of := func(e record.Edge) float64 {
 		if w.branches[at] {
-			return w.share[at][way{e.To, e.Label}]
+			return w.share[at][edgeKey{e.To, e.Label}]
 		}
-		return w.share[at][way{to: e.To}] / float64(labels[e.To])
+		return w.share[at][edgeKey{to: e.To}] / float64(labels[e.To])
 	}
 	for _, e := range edges {
 		if e.Label == record.Miss {

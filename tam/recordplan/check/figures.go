@@ -32,7 +32,7 @@ func (c *checker) figures() {
 	}
 	w.shares()
 	w.walk(p.Graph.Init, 1, nil, nil, nil)
-	if w.ways > maxPaths {
+	if w.pathCount > maxPaths {
 		return
 	}
 	alone := 0.0
@@ -73,18 +73,18 @@ type weigher struct {
 	*checker
 	ran, hit   map[string]bool // tables that record their execution, and tables that record their hit
 	bits       map[string][]record.ActionBit
-	acts       map[string][]string        // actions of tables whose actions are distinguished
-	share      map[string]map[way]float64 // share of each edge among the node's packets
-	hits       map[string]float64         // hit rate of each table
-	branches   map[string]bool            // tables that branch by their hit
-	records    map[string]float64         // probability of each record
-	everything map[string]float64         // probability of each complete record
-	paths      map[string]map[string]bool // sequences of tables of each record
-	ways       int
+	acts       map[string][]string            // actions of tables whose actions are distinguished
+	share      map[string]map[edgeKey]float64 // share of each edge among the node's packets
+	hits       map[string]float64             // hit rate of each table
+	branches   map[string]bool                // tables that branch by their hit
+	records    map[string]float64             // probability of each record
+	everything map[string]float64             // probability of each complete record
+	paths      map[string]map[string]bool     // sequences of tables of each record
+	pathCount  int
 }
 
 // A way is an edge, with the outcome for tables that branch by their hit.
-type way struct{ to, outcome string }
+type edgeKey struct{ to, outcome string }
 
 func (w *weigher) recorded(r record.Recorded) {
 	if w.ran == nil {
@@ -97,9 +97,9 @@ func (w *weigher) recorded(r record.Recorded) {
 
 // shares reads the probabilities.
 func (w *weigher) shares() {
-	w.share, w.hits, w.branches = map[string]map[way]float64{}, map[string]float64{}, map[string]bool{}
+	w.share, w.hits, w.branches = map[string]map[edgeKey]float64{}, map[string]float64{}, map[string]bool{}
 	for id, n := range w.nodes {
-		w.share[id] = map[way]float64{}
+		w.share[id] = map[edgeKey]float64{}
 		w.branches[id] = n.Kind == record.Table && !slices.ContainsFunc(w.next[id], func(e record.Edge) bool {
 			return e.Label != record.Hit && e.Label != record.Miss
 		})
@@ -111,7 +111,7 @@ func (w *weigher) shares() {
 			w.hits[id] = 0
 		}
 		for _, e := range w.next[id] {
-			w.share[id][w.wayOf(e)] += 0
+			w.share[id][w.edgeKeyOf(e)] += 0
 		}
 	}
 	loose := w.edgeShares()
@@ -131,7 +131,7 @@ func (w *weigher) edgeShares() map[string]map[string]float64 {
 		if e.To != nil {
 			to = *e.To
 		}
-		var fits []way
+		var fits []edgeKey
 		for v := range w.share[e.From] {
 			if v.to == to && (e.Label == "" || v.outcome == "" || v.outcome == e.Label) {
 				fits = append(fits, v)
@@ -150,11 +150,11 @@ func (w *weigher) edgeShares() map[string]map[string]float64 {
 	return loose
 }
 
-func (w *weigher) wayOf(e record.Edge) way {
+func (w *weigher) edgeKeyOf(e record.Edge) edgeKey {
 	if w.branches[e.From] {
-		return way{e.To, e.Label}
+		return edgeKey{e.To, e.Label}
 	}
-	return way{to: e.To}
+	return edgeKey{to: e.To}
 }
 
 // part splits unlabelled probabilities between hit and miss so that the table has its hit rate.
@@ -173,14 +173,14 @@ func (w *weigher) part(id string, loose map[string]float64) {
 		part = math.Min(math.Max((h-hit)/open, 0), 1)
 	}
 	for to, p := range loose {
-		w.share[id][way{to, record.Hit}] += float64(p * part)
-		w.share[id][way{to, record.Miss}] += float64(p * (1 - part))
+		w.share[id][edgeKey{to, record.Hit}] += float64(p * part)
+		w.share[id][edgeKey{to, record.Miss}] += float64(p * (1 - part))
 	}
 }
 
 // arrive adds a path that has reached the end.
 func (w *weigher) arrive(p float64, rec, all, path []string) {
-	w.ways++
+	w.pathCount++
 	r := strings.Join(rec, "\x00")
 	w.records[r] += p
 	w.everything[strings.Join(all, "\x00")] += p
@@ -203,7 +203,7 @@ func (w *weigher) chance(table, outcome string) float64 {
 
 // walk follows every path, with its record so far, its complete record, and its tables.
 func (w *weigher) walk(at string, p float64, rec, all, path []string) {
-	if w.ways > maxPaths {
+	if w.pathCount > maxPaths {
 		return
 	}
 	if at == record.Exit {

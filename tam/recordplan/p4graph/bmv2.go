@@ -198,7 +198,7 @@ func (r *bmReader) table(t *bmTable) error {
 	}
 	n.KeyReads, n.ActionReads, n.ActionWrites = keys.list(), use.reads.list(), use.writes.list()
 	r.g.Nodes = append(r.g.Nodes, n)
-	return r.ways(t, actions, run)
+	return r.addEdges(t, actions, run)
 }
 
 // field returns the field that a key compares, or the validity of a header.
@@ -273,7 +273,7 @@ func names(list []*bmAction) []string {
 }
 
 // ways adds the edges of a table: by hit and miss, or by its actions.
-func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
+func (r *bmReader) addEdges(t *bmTable, actions []*bmAction, run bmRuns) error {
 	_, hit := t.Next[bmHit]
 	_, miss := t.Next[bmMiss]
 	if hit || miss {
@@ -281,7 +281,7 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 			return fmt.Errorf("next_tables has %d keys and one of them is %s or %s, want just these two, or every action",
 				len(t.Next), bmHit, bmMiss)
 		}
-		r.hitWays(t, actions, run)
+		r.addHitEdges(t, actions, run)
 		return nil
 	}
 	often := map[string]int{}
@@ -298,13 +298,13 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 	}
 	to := map[string]bool{}
 	for _, a := range run.any {
-		way := t.Next[a.name]
+		target := t.Next[a.name]
 		label := a.label()
 		if often[a.name] > 1 {
 			label = fmt.Sprintf("%s#%d", label, a.id)
 		}
-		r.edge(t.Name, label, next(way), a)
-		to[next(way)] = true
+		r.edge(t.Name, label, next(target), a)
+		to[next(target)] = true
 	}
 	// A miss without a default action runs no action. The miss gets an edge of its own only if no action leads to the
 	// same node.
@@ -315,7 +315,7 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 }
 
 // hitWays adds the edges of a table that branches by its hit.
-func (r *bmReader) hitWays(t *bmTable, actions []*bmAction, run bmRuns) {
+func (r *bmReader) addHitEdges(t *bmTable, actions []*bmAction, run bmRuns) {
 	if len(t.Key) > 0 {
 		hit := oneOf(actions)
 		hit.mayStay = hit.mayStay || len(actions) == 0

@@ -11,7 +11,7 @@ import (
 )
 
 // Each file in testdata/bmv2 shows one rule of BMv2 JSON. Its edges are those that behavioral-model's packets take.
-func TestWaysOfBMv2(t *testing.T) {
+func TestEdgesOfBMv2(t *testing.T) {
 	for file, want := range map[string][]string{
 		"exit": {
 			"a go b",

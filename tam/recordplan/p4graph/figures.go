@@ -107,15 +107,15 @@ func Measure(g *record.Graph) (*Figures, error) {
 			f.CutTables++
 		}
 	}
-	f.ways(g, x)
-	f.tableWays(g, x)
+	f.countPaths(g, x)
+	f.countTablePaths(g, x)
 	f.dependencies(g, x)
 	f.MinStages, f.Chain = MinStages(g)
 	return f, nil
 }
 
 // ways counts paths of nodes, and walks, from the end.
-func (f *Figures) ways(g *record.Graph, x *record.Index) {
+func (f *Figures) countPaths(g *record.Graph, x *record.Index) {
 	edges := make([][]int, len(g.Nodes))
 	for _, e := range g.Edges {
 		a := x.Of[e.From]
@@ -144,7 +144,7 @@ func (f *Figures) ways(g *record.Graph, x *record.Index) {
 
 // tableWays counts the sequences of tables. Different conditions between the same tables do not make different
 // sequences.
-func (f *Figures) tableWays(g *record.Graph, x *record.Index) {
+func (f *Figures) countTablePaths(g *record.Graph, x *record.Index) {
 	exit := len(g.Nodes)
 	// first holds the tables, or the end, that can come first from a node.
 	first := make([]bitset, exit+1)

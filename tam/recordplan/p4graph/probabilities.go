@@ -34,17 +34,17 @@ func Random(g *record.Graph, seed uint64) record.Probabilities {
 	p := record.Probabilities{Hits: map[string]float64{}}
 	for _, s := range newSplits(g, x) {
 		sum := 0.0
-		for i := range s.ways {
-			for o := range s.ways[i].by {
-				if s.ways[i].can[o] {
-					s.ways[i].by[o] = 1 - float64(r.Float64())
-					sum += s.ways[i].by[o]
+		for i := range s.edges {
+			for o := range s.edges[i].by {
+				if s.edges[i].can[o] {
+					s.edges[i].by[o] = 1 - float64(r.Float64())
+					sum += s.edges[i].by[o]
 				}
 			}
 		}
-		for i := range s.ways {
-			s.ways[i].by[0] /= sum
-			s.ways[i].by[1] /= sum
+		for i := range s.edges {
+			s.edges[i].by[0] /= sum
+			s.edges[i].by[1] /= sum
 		}
 		s.hits = 1 - float64(r.Float64())
 		s.append(&p)
@@ -101,13 +101,13 @@ type split struct {
 	// decides means that the successor depends on the hit of the node's lookup. Then each splitWay has a share for hits
 	// and one for misses.
 	decides   bool
-	ways      []splitWay
+	edges     []splitEdge
 	hits      float64
 	hitsGiven bool
 }
 
 // A splitWay leads to one successor.
-type splitWay struct {
+type splitEdge struct {
 	to     string
 	labels map[string]bool
 	// can reports whether the way is taken after a miss and after a hit, and by holds the shares. If the successor does
@@ -130,16 +130,16 @@ func newSplits(g *record.Graph, x *record.Index) []*split {
 		s := splits[from]
 		i, ok := at[[2]int{from, to}]
 		if !ok {
-			i = len(s.ways)
+			i = len(s.edges)
 			at[[2]int{from, to}] = i
-			s.ways = append(s.ways, splitWay{to: e.To, labels: map[string]bool{}, parts: map[string]bool{}})
+			s.edges = append(s.edges, splitEdge{to: e.To, labels: map[string]bool{}, parts: map[string]bool{}})
 		}
-		s.ways[i].labels[e.Label] = true
+		s.edges[i].labels[e.Label] = true
 		s.decides = s.decides && (e.Label == record.Hit || e.Label == record.Miss)
 	}
 	for _, s := range splits {
-		for i := range s.ways {
-			w := &s.ways[i]
+		for i := range s.edges {
+			w := &s.edges[i]
 			w.can = [2]bool{true, false}
 			if s.decides {
 				w.can = [2]bool{w.labels[record.Miss], w.labels[record.Hit]}
@@ -151,7 +151,7 @@ func newSplits(g *record.Graph, x *record.Index) []*split {
 
 // give applies the given probability of one edge.
 func (s *split) give(e record.EdgeProbability) error {
-	w, err := s.wayOf(e)
+	w, err := s.edgeOf(e)
 	if err != nil {
 		return err
 	}
@@ -170,24 +170,24 @@ func (s *split) give(e record.EdgeProbability) error {
 
 // wayOf returns the splitWay of an edge with a given probability. It returns an error if the probability is not
 // possible there.
-func (s *split) wayOf(e record.EdgeProbability) (*splitWay, error) {
+func (s *split) edgeOf(e record.EdgeProbability) (*splitEdge, error) {
 	to := record.Exit
 	if e.To != nil {
 		to = *e.To
 	}
 	i := 0
-	for i < len(s.ways) && s.ways[i].to != to {
+	for i < len(s.edges) && s.edges[i].to != to {
 		i++
 	}
 	switch {
-	case i == len(s.ways):
+	case i == len(s.edges):
 		return nil, fmt.Errorf("to %q: the graph has no such edge", to)
-	case e.Label != "" && !s.ways[i].labels[e.Label]:
+	case e.Label != "" && !s.edges[i].labels[e.Label]:
 		return nil, fmt.Errorf("to %q: the graph has no edge %q there", to, e.Label)
 	case !(e.P >= 0 && e.P <= 1+tolerance):
 		return nil, fmt.Errorf("to %q: %v, want 0 to 1", to, e.P)
 	}
-	w := &s.ways[i]
+	w := &s.edges[i]
 	if w.parts[e.Label] || w.parts[""] || e.Label == "" && len(w.parts) > 0 {
 		return nil, fmt.Errorf("to %q is given twice", to)
 	}
@@ -200,8 +200,8 @@ func (s *split) fill() error {
 		return s.fillByHits()
 	}
 	sum, open := 0.0, 0
-	for i := range s.ways {
-		w := &s.ways[i]
+	for i := range s.edges {
+		w := &s.edges[i]
 		sum += w.by[0] + w.by[1]
 		if w.open() > 0 {
 			open++
@@ -211,8 +211,8 @@ func (s *split) fill() error {
 	if left < -tolerance || open == 0 && left > tolerance {
 		return fmt.Errorf("its edges sum up to %v, want 1", sum)
 	}
-	for i := range s.ways {
-		w := &s.ways[i]
+	for i := range s.edges {
+		w := &s.edges[i]
 		n := w.open()
 		for o := range w.by {
 			if w.isOpen(o) {
@@ -224,9 +224,9 @@ func (s *split) fill() error {
 }
 
 // isOpen reports whether a share is possible and was not given.
-func (w *splitWay) isOpen(outcome int) bool { return w.can[outcome] && !w.given[outcome] }
+func (w *splitEdge) isOpen(outcome int) bool { return w.can[outcome] && !w.given[outcome] }
 
-func (w *splitWay) open() (n int) {
+func (w *splitEdge) open() (n int) {
 	for o := range w.can {
 		if w.isOpen(o) {
 			n++
@@ -240,17 +240,17 @@ func (w *splitWay) open() (n int) {
 func (s *split) fillByHits() error {
 	for o, left := range [2]float64{1 - s.hits, s.hits} {
 		open := 0
-		for i := range s.ways {
-			left -= s.ways[i].by[o]
-			if s.ways[i].isOpen(o) {
+		for i := range s.edges {
+			left -= s.edges[i].by[o]
+			if s.edges[i].isOpen(o) {
 				open++
 			}
 		}
 		if left < -tolerance || open == 0 && left > tolerance {
 			return fmt.Errorf("%v of it hits, which its edges do not sum up to", s.hits)
 		}
-		for i := range s.ways {
-			if w := &s.ways[i]; w.isOpen(o) {
+		for i := range s.edges {
+			if w := &s.edges[i]; w.isOpen(o) {
 				w.by[o] = max(left, 0) / float64(open)
 			}
 		}
@@ -260,7 +260,7 @@ func (s *split) fillByHits() error {
 
 // append appends the split to p.
 func (s *split) append(p *record.Probabilities) {
-	edge := func(w *splitWay, label string, share float64) {
+	edge := func(w *splitEdge, label string, share float64) {
 		e := record.EdgeProbability{From: s.node.ID, P: math.Min(share, 1), Label: label}
 		if w.to != record.Exit {
 			e.To = &w.to
@@ -268,8 +268,8 @@ func (s *split) append(p *record.Probabilities) {
 		p.Edges = append(p.Edges, e)
 	}
 	hits := 0.0
-	for i := range s.ways {
-		w := &s.ways[i]
+	for i := range s.edges {
+		w := &s.edges[i]
 		if !s.decides {
 			edge(w, "", w.by[0])
 			continue

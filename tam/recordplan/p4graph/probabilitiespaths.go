@@ -123,7 +123,7 @@ func (c *pathCounter) first(from, to int, hit bool) []int {
 	}
 	var first []int
 	for i, b := range c.x.Next[from] {
-		if (b == to || s.has(b)) && c.splits[from].ways[i].can[c.outcome(from, hit)] {
+		if (b == to || s.has(b)) && c.splits[from].edges[i].can[c.outcome(from, hit)] {
 			first = append(first, b)
 		}
 	}
@@ -142,14 +142,14 @@ func (c *pathCounter) outcome(node int, hit bool) int {
 func (c *pathCounter) spread(h hop) {
 	s := c.towards(h.to)
 	at := map[int]float64{} // packets at conditions
-	send := func(from int, ways []int, packets float64) {
-		for _, b := range ways {
-			share := packets / float64(len(ways))
+	send := func(from int, edges []int, packets float64) {
+		for _, b := range edges {
+			share := packets / float64(len(edges))
 			if b != h.to {
 				at[b] += share
 			}
 			if from >= 0 {
-				c.splits[from].ways[slices.Index(c.x.Next[from], b)].by[c.outcome(from, h.hit && from == h.from)] += share
+				c.splits[from].edges[slices.Index(c.x.Next[from], b)].by[c.outcome(from, h.hit && from == h.from)] += share
 			}
 		}
 		if from >= 0 {
@@ -168,13 +168,13 @@ func (c *pathCounter) spread(h hop) {
 		if at[a] == 0 {
 			continue
 		}
-		var ways []int
+		var edges []int
 		for _, b := range c.x.Next[a] {
 			if b == h.to || s.has(b) {
-				ways = append(ways, b)
+				edges = append(edges, b)
 			}
 		}
-		send(a, ways, at[a])
+		send(a, edges, at[a])
 	}
 }
 
@@ -185,9 +185,9 @@ func (c *pathCounter) shares() record.Probabilities {
 		if c.came[i] == 0 {
 			continue
 		}
-		for j := range s.ways {
-			s.ways[j].by[0] /= c.came[i]
-			s.ways[j].by[1] /= c.came[i]
+		for j := range s.edges {
+			s.edges[j].by[0] /= c.came[i]
+			s.edges[j].by[1] /= c.came[i]
 		}
 		s.hits = c.hit[i] / c.came[i]
 		s.append(&p)
