@@ -63,7 +63,7 @@ func (h *pingHost) requests() string {
 func (h *pingHost) write(name, answer string) {
 	row := swss.FieldValues{schema.PacketTraceJSON: answer}
 	err := swss.NewTable(h.redis.DB(swss.StateDB), schema.StatePacketTrace).SetFor(context.Background(), name, row,
-		schema.PacketTraceLife)
+		schema.PacketTraceTTL)
 	if err != nil {
 		h.Error(err)
 	}

@@ -157,17 +157,17 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
 	devicetest.NoError(t, appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}))
 	chip.stubborn = true
-	for life, words := range []string{
+	for run, words := range []string{
 		"the ASIC could not be brought to what is configured", "the ASIC could not be brought to what is configured",
 		"APPLY_VIEW: SAI_STATUS_FAILURE", "APPLY_VIEW: SAI_STATUS_FAILURE",
 	} {
 		err := s.RestartOrchagent(t.Context())
 		if !errors.Is(err, sairedis.ErrNotApplied) || !strings.Contains(err.Error(), words) {
-			t.Fatalf("life %d: %v, want %s", life+1, err, words)
+			t.Fatalf("life %d: %v, want %s", run+1, err, words)
 		}
-		if life < 2 {
+		if run < 2 {
 			if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
-				t.Errorf("life %d: another ASIC:\n%s", life+1, diff)
+				t.Errorf("life %d: another ASIC:\n%s", run+1, diff)
 			}
 		}
 	}
@@ -285,17 +285,17 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 				s.Redis.DB(swss.StateDB).Client().Del(t.Context(), "TAMTAM_VIEW|asic")
 			}
 			chip.removed = 0
-			lives := 1
+			runs := 1
 			err := s.RestartOrchagent(t.Context())
-			for ; errors.Is(err, sairedis.ErrNotApplied) && lives < 3; lives++ {
+			for ; errors.Is(err, sairedis.ErrNotApplied) && runs < 3; runs++ {
 				err = s.RestartOrchagent(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			devicetest.RunUntilIdle(t, s)
-			if !tt.lost && (lives > 1 || chip.removed > 0) {
-				t.Errorf("%d lives of orchagent, %d objects removed", lives, chip.removed)
+			if !tt.lost && (runs > 1 || chip.removed > 0) {
+				t.Errorf("%d lives of orchagent, %d objects removed", runs, chip.removed)
 			}
 			if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
 				t.Errorf("the ASIC (-before +after):\n%s", diff)

@@ -80,7 +80,7 @@ func TestARP(t *testing.T) {
 }
 
 // A neighbour is solicited three times in three seconds, confirmed, becomes stale, is probed by unicast, and removed.
-func TestNeighborLife(t *testing.T) {
+func TestNeighborStates(t *testing.T) {
 	for _, tt := range []struct{ addr, ask, probe string }{
 		{"10.0.0.5", "Vlan10 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.5 at 00:00:00:00:00:00",
 			"Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.5 at 00:00:00:00:00:00"},

@@ -102,7 +102,7 @@ func (s *archiver) clearCounters(ctx context.Context, _ string, in clearInput) e
 
 // forgetOthers deletes the saved counters of rows that no longer exist.
 func forgetOthers(ctx context.Context, db *swss.DB, keys []countedRow) error {
-	known := map[string]bool{fetch.ClearedLife: true}
+	known := map[string]bool{fetch.ClearedRun: true}
 	for _, k := range keys {
 		known[k.key] = true
 	}
@@ -146,18 +146,18 @@ func (s *archiver) rememberCounters(ctx context.Context, db *swss.DB, keys []cou
 	if err != nil {
 		return err
 	}
-	life := fmt.Sprint(marks[0])
-	before, err := db.Client().HGet(ctx, fetch.ClearedKey, fetch.ClearedLife).Result()
+	run := fmt.Sprint(marks[0])
+	before, err := db.Client().HGet(ctx, fetch.ClearedKey, fetch.ClearedRun).Result()
 	if err != nil && err != redis.Nil {
 		return err
 	}
-	if before != life { // saved for an earlier run of the chip
+	if before != run { // saved for an earlier run of the chip
 		if err := db.Client().Del(ctx, fetch.ClearedKey).Err(); err != nil {
 			return err
 		}
 	}
 	for c := range slices.Chunk(keys, fetch.Chunk) {
-		values := []any{fetch.ClearedLife, life}
+		values := []any{fetch.ClearedRun, run}
 		for i := 0; i < len(c); {
 			j := i
 			for j < len(c) && c[j].db == c[i].db {

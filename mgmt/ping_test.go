@@ -79,7 +79,7 @@ func TestPingIsAnsweredAndEnded(t *testing.T) {
 	}
 	row := swss.FieldValues{schema.PacketTraceJSON: `{"sent":1000}`}
 	rows := swss.NewTable(db, schema.StatePacketTrace)
-	if err := rows.SetFor(t.Context(), "a", row, schema.PacketTraceLife); err != nil {
+	if err := rows.SetFor(t.Context(), "a", row, schema.PacketTraceTTL); err != nil {
 		t.Fatal(err)
 	}
 	said := swss.EncodeFields([]swss.Pair{{Field: schema.PacketTraceDone, Value: "a"}})

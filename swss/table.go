@@ -33,11 +33,11 @@ func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 }
 
 // SetFor does Set for a row that expires after life, unless it is set again.
-func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life time.Duration) error {
+func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, ttl time.Duration) error {
 	k := t.db.rowKey(t.name, key)
 	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...)
-		p.PExpire(ctx, k, life)
+		p.PExpire(ctx, k, ttl)
 		return nil
 	})
 	return t.db.wrap(err, "set", k)
@@ -48,14 +48,14 @@ func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life tim
 func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left time.Duration, err error) {
 	row := t.db.rowKey(t.name, key)
 	var fields *redis.MapStringStringCmd
-	var life *redis.DurationCmd
+	var ttl *redis.DurationCmd
 	if _, err := t.db.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		fields, life = p.HGetAll(ctx, row), p.PTTL(ctx, row)
+		fields, ttl = p.HGetAll(ctx, row), p.PTTL(ctx, row)
 		return nil
 	}); err != nil {
 		return nil, 0, t.db.wrap(err, "get", row)
 	}
-	return fields.Val(), life.Val(), nil
+	return fields.Val(), ttl.Val(), nil
 }
 
 // SetMany does Set for many rows in a small number of round trips, in order of their keys.

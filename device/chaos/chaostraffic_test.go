@@ -36,7 +36,7 @@ import (
 type vitals struct {
 	Goroutines int
 	Heap       uint64 // size of the heap in bytes
-	Lives      []traffic
+	Fates      []traffic
 }
 
 // A traffic counts the fates of the frames through one chip: those of the sessions "kept" and "marked".
@@ -58,7 +58,7 @@ type generator struct {
 	dir string
 
 	mu    sync.Mutex
-	lives []traffic
+	fates []traffic
 }
 
 // writeVitals writes vitals until the process ends, each time atomically.
@@ -67,7 +67,7 @@ func (g *generator) writeVitals(name string) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		g.mu.Lock()
-		text, err := json.Marshal(vitals{runtime.NumGoroutine(), m.HeapAlloc, g.lives})
+		text, err := json.Marshal(vitals{runtime.NumGoroutine(), m.HeapAlloc, g.fates})
 		g.mu.Unlock()
 		path := filepath.Join(g.dir, name+".vitals")
 		if err == nil {
@@ -129,8 +129,8 @@ func trafficFrame(a, b byte) []byte {
 func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Time) error {
 	kept, marked := trafficFrame(172, 16), trafficFrame(172, 17)
 	g.mu.Lock()
-	g.lives = append(g.lives, traffic{Marked: map[uint64]uint64{}})
-	life := len(g.lives) - 1
+	g.fates = append(g.fates, traffic{Marked: map[uint64]uint64{}})
+	last := len(g.fates) - 1
 	g.mu.Unlock()
 	var to atomic.Uint32
 	chip.SetOutput(func(o *saisim.Out) {
@@ -139,7 +139,7 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		}
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		t := &g.lives[life]
+		t := &g.fates[last]
 		t.Kept++
 		switch now := time.Now().UTC().Format("15:04:05.000"); {
 		case o.Stamped:
@@ -180,7 +180,7 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		}
 		if chip.Receive(in, now+200, saisim.Frame{Data: marked, ID: markedID}) == nil {
 			g.mu.Lock()
-			g.lives[life].Marked[k]++
+			g.fates[last].Marked[k]++
 			g.mu.Unlock()
 		}
 	}
@@ -201,12 +201,12 @@ type trafficHosts interface {
 }
 
 // lives returns the fates of the frames, per chip.
-func (c trafficChaos) lives() []traffic {
+func (c trafficChaos) fates() []traffic {
 	c.Helper()
 	if c.hosts != nil {
 		return []traffic{c.hosts.now()}
 	}
-	return c.vitals("syncd").Lives
+	return c.vitals("syncd").Fates
 }
 
 // vitals reads the last vitals of a process.
@@ -301,11 +301,11 @@ func (c trafficChaos) count() {
 	c.pass(2 * vitalsPeriod)
 	var t traffic
 	c.until("the session has counted the frames that were stamped", func() bool {
-		lives := c.lives()
-		t = lives[len(lives)-1]
-		if len(lives) > 1 || t.Stamped == 0 || t.Bare > 0 {
+		fates := c.fates()
+		t = fates[len(fates)-1]
+		if len(fates) > 1 || t.Stamped == 0 || t.Bare > 0 {
 			c.Fatalf("of %d frames %d left with a stamp, %d without one after the first that had one (%s), of chip %d",
-				t.Kept, t.Stamped, t.Bare, t.BareAt, len(lives))
+				t.Kept, t.Stamped, t.Bare, t.BareAt, len(fates))
 		}
 		return c.liveSwitch.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
 	})

@@ -129,7 +129,7 @@ func TestSyncdHangs(t *testing.T) {
 	p.load(devicetest.TwoPorts())
 	p.until("the session", func() bool { return p.active("s") })
 	p.ready()
-	before := p.lives.Load()
+	before := p.ended.Load()
 	mu.Lock()
 	p.load(more("new"))
 	p.doubted("syncd has not answered for 5s")
@@ -138,7 +138,7 @@ func TestSyncdHangs(t *testing.T) {
 	p.until("the new session", func() bool { return p.active("new") })
 	p.sure()
 	p.same(devicetest.Merge(devicetest.TwoPorts(), more("new")))
-	if n := p.lives.Load() - before; n > 0 {
+	if n := p.ended.Load() - before; n > 0 {
 		t.Errorf("orchagent has begun anew %d times", n)
 	}
 }

@@ -37,7 +37,7 @@ type liveSwitch struct {
 	kernel func() altmark.KernelClock
 	// backend, if set, wraps syncd's chip.
 	backend atomic.Pointer[func(sai.API) sai.API]
-	lives   atomic.Int32               // number of orchagent's runs that ended
+	ended   atomic.Int32               // number of orchagent's runs that ended
 	via     map[string]*swsstest.Proxy // proxy to Redis, by daemon
 }
 
@@ -97,7 +97,7 @@ func (p *liveSwitch) start(name string) (stop func()) {
 				}})
 		},
 		"orchagent": func(ctx context.Context) error {
-			return daemons.RunOrchagent(ctx, r, daemons.Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
+			return daemons.RunOrchagent(ctx, r, daemons.Common{AllowFaults: p.faults, Log: slog.New(restartCounter{&p.ended})})
 		},
 		"tammgrd": func(ctx context.Context) error {
 			return daemons.RunManagers(ctx, r, daemons.Common{AllowFaults: p.faults, StaticLAGs: true})
@@ -116,15 +116,15 @@ func (p *liveSwitch) start(name string) (stop func()) {
 }
 
 // endsOfLives is a log handler that counts how often a daemon started again.
-type endsOfLives struct{ n *atomic.Int32 }
+type restartCounter struct{ n *atomic.Int32 }
 
-func (endsOfLives) Enabled(context.Context, slog.Level) bool { return true }
+func (restartCounter) Enabled(context.Context, slog.Level) bool { return true }
 
-func (e endsOfLives) WithAttrs([]slog.Attr) slog.Handler { return e }
+func (e restartCounter) WithAttrs([]slog.Attr) slog.Handler { return e }
 
-func (e endsOfLives) WithGroup(string) slog.Handler { return e }
+func (e restartCounter) WithGroup(string) slog.Handler { return e }
 
-func (e endsOfLives) Handle(_ context.Context, r slog.Record) error {
+func (e restartCounter) Handle(_ context.Context, r slog.Record) error {
 	if strings.HasSuffix(r.Message, " starts again") {
 		e.n.Add(1)
 	}

@@ -42,7 +42,7 @@ func TestForgedRequestsGoOn(t *testing.T) {
 		state, _, err := daemons.ReadState(p.Context(), p.redis, "orchagent")
 		return err == nil && state.State == daemons.StateWaiting && many.MatchString(state.Reason)
 	})
-	if n := p.lives.Load(); n != 1 {
+	if n := p.ended.Load(); n != 1 {
 		t.Errorf("orchagent has begun anew %d times", n)
 	}
 	if p.active("s") {

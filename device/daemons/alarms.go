@@ -24,7 +24,7 @@ const alarmsStay = 10 * time.Second
 
 // silentAfter is how long a daemon may send no beat before an alarm is raised. At a start, it is also the time that all
 // daemons have to begin.
-const silentAfter = 2 * beatLife
+const silentAfter = 2 * beatTTL
 
 // Alarms maintains the alarms in STATE_DB. It is part of mgmtd, since a daemon that has ended cannot report that.
 type Alarms struct {
@@ -145,7 +145,7 @@ func (a *Alarms) turn(ctx context.Context) error {
 		a.up = nil
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang while a new one would work
+	ctx, cancel := context.WithTimeout(ctx, beatTTL/2) // a connection may hang while a new one would work
 	defer cancel()
 	return a.Look(ctx, time.Now())
 }
@@ -299,7 +299,7 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	if !heard {
 		// If Redis' clock was set back, an older row would stay until the clock reaches the row's time again.
 		row := a.redis.DB(swss.StateDB)
-		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatLife).Err()
+		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatTTL).Err()
 	}
 	if err := a.stranger(ctx, name, state, want); err != nil {
 		return err
@@ -470,7 +470,7 @@ func alarmID(resource, kind string) string {
 // mark removed, and starts again.
 func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
 	for _, name := range []string{"orchagent", "syncd"} {
-		if now.Sub(a.received[name]) <= beatLife {
+		if now.Sub(a.received[name]) <= beatTTL {
 			a.unknown = false
 			return nil
 		}

@@ -178,7 +178,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 	case run == "": // SONiC's syncd
 		return s.lookAtNameless(ctx)
 	case !heard:
-		return sairedis.Sign{Silent: "syncd has not been heard of for " + beatLife.String()}
+		return sairedis.Sign{Silent: "syncd has not been heard of for " + beatTTL.String()}
 	}
 	return nothing
 }

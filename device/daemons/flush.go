@@ -68,7 +68,7 @@ func heardOf(ctx context.Context, r *swss.Redis) (string, error) {
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case <-time.After(beatLife + beatPeriod):
+	case <-time.After(beatTTL + beatPeriod):
 	}
 	for _, name := range workers {
 		if _, heard, err := ReadState(ctx, r, name); err != nil || heard {

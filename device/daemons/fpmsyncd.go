@@ -30,7 +30,7 @@ func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) er
 	h := newHealth("fpmsyncd")
 	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-		return fpmsyncdLife(ctx, r, cfg, c.of(h, claim))
+		return runFpmsyncdOnce(ctx, r, cfg, c.of(h, claim))
 	}
 	err := runRepeatedly(ctx, r, h, logOf(c), live, swss.ApplDB, swss.StateDB)
 	return errors.Join(err, leave(ctx, r, h))
@@ -38,7 +38,7 @@ func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) er
 
 // fpmsyncdLife runs fpmsyncd once. It starts with the content of ROUTE_TABLE. zebra has to connect again and then sends
 // all routes.
-func fpmsyncdLife(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
+func runFpmsyncdOnce(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for zebra: %w", err)

@@ -34,7 +34,7 @@ func Daemons() []string { return slices.Clone(daemons) }
 const (
 	healthTable = schema.StateHealth
 	beatPeriod  = time.Second
-	beatLife    = schema.HealthLife
+	beatTTL     = schema.HealthTTL
 )
 
 // Fields of a daemon's row.
@@ -63,7 +63,7 @@ type DaemonState struct {
 func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bool, error) {
 	row, left, err := swss.NewTable(r.DB(swss.StateDB), healthTable).GetFor(ctx, name)
 	// If the time to live is longer, the clock of Redis' host was set back, and the row was not renewed since.
-	if err != nil || len(row) == 0 || left > beatLife {
+	if err != nil || len(row) == 0 || left > beatTTL {
 		return DaemonState{}, false, err
 	}
 	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // zero in a row of an unknown format
@@ -141,7 +141,7 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for reported := false; ; {
-		beat, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang while a new one would work
+		beat, cancel := context.WithTimeout(ctx, beatTTL/2) // a connection may hang while a new one would work
 		err := h.renew(beat, r)
 		cancel()
 		if failed := err != nil && ctx.Err() == nil; failed != reported {
@@ -208,7 +208,7 @@ func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 
 func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) error {
 	rows := swss.NewTable(r.DB(swss.StateDB), table)
-	err := rows.SetFor(ctx, h.name, row, beatLife)
+	err := rows.SetFor(ctx, h.name, row, beatTTL)
 	if swss.IsMisuse(err) {
 		return rows.Del(ctx, h.name) // the next beat writes it
 	}
@@ -229,7 +229,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	hears, lacks := h.receives, h.lacks
 	h.mu.Unlock()
 	if hears != nil {
-		beat, cancel := context.WithTimeout(ctx, beatLife/4)
+		beat, cancel := context.WithTimeout(ctx, beatTTL/4)
 		if hears(beat) != nil {
 			reason, since = "its connection for notifications does not answer", h.clock()
 		}
@@ -345,7 +345,7 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 	case err != nil:
 		return state, fmt.Errorf("redis at %s: %s", r.Addr(), swss.Why(err))
 	case !heard:
-		silence := fmt.Errorf("%s has not been heard of for %v", name, beatLife)
+		silence := fmt.Errorf("%s has not been heard of for %v", name, beatTTL)
 		if why := refusal(ctx, r); why != "" {
 			silence = fmt.Errorf("%w; %s", silence, why)
 		}

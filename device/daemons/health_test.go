@@ -110,7 +110,7 @@ func TestForgedHealth(t *testing.T) {
 		{"that ends late", func() error { return rows.SetFor(t.Context(), h.name, forged, time.Hour) },
 			"orchagent has not been heard of", "orchagent has not been heard of"},
 		{"of nobody", func() error {
-			return rows.SetFor(t.Context(), h.name, swss.FieldValues{fieldState: StateReady, fieldOwner: "me"}, beatLife)
+			return rows.SetFor(t.Context(), h.name, swss.FieldValues{fieldState: StateReady, fieldOwner: "me"}, beatTTL)
 		}, `its row of process "me"`, ""},
 		{"the mark is lost", func() error { return client.Del(t.Context(), swss.KeyMark).Err() },
 			"STATE_DB has no mark of it", ""},
@@ -240,8 +240,8 @@ func TestHealthOfRedis(t *testing.T) {
 		}
 		return answer
 	}
-	if ready, lives := ask(false), ask(true); ready != "ok" || lives != "ok" {
-		t.Errorf("ready: %s, lives: %s", ready, lives)
+	if ready, alive := ask(false), ask(true); ready != "ok" || alive != "ok" {
+		t.Errorf("ready: %s, lives: %s", ready, alive)
 	}
 	redis.ConfigSet(t.Context(), "maxmemory", "1")
 	if got := ask(false); !strings.HasPrefix(got, "no: ") || !strings.Contains(got,
@@ -252,14 +252,14 @@ func TestHealthOfRedis(t *testing.T) {
 		t.Errorf("lives, and full: %s", got)
 	}
 	server.Signal(syscall.SIGSTOP)
-	ready, lives := ask(false), ask(true)
+	ready, alive := ask(false), ask(true)
 	server.Signal(syscall.SIGCONT)
-	if !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(lives, "no: ") {
-		t.Errorf("it hangs, and is ready: %s, lives: %s", ready, lives)
+	if !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(alive, "no: ") {
+		t.Errorf("it hangs, and is ready: %s, lives: %s", ready, alive)
 	}
 	server.Kill()
-	if ready, lives := ask(false), ask(true); !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(lives, "no: ") {
-		t.Errorf("it is gone, and is ready: %s, lives: %s", ready, lives)
+	if ready, alive := ask(false), ask(true); !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(alive, "no: ") {
+		t.Errorf("it is gone, and is ready: %s, lives: %s", ready, alive)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestClockOfRedisIsSetBack(t *testing.T) {
 	if err := NewAlarms(r).Look(t.Context(), time.Unix(1_000_000, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if d := left(); d > beatLife {
+	if d := left(); d > beatTTL {
 		t.Errorf("the row goes in %s", d)
 	}
 	renew()

@@ -20,11 +20,11 @@ import (
 // for a CPU port, and attaches again after it was lost.
 func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
 	return runBeside(ctx, "hostd", r, c, func(ctx context.Context, c Common) error {
-		return hostdLife(ctx, r, line, c)
+		return runHostdOnce(ctx, r, line, c)
 	}, swss.ApplDB, swss.StateDB)
 }
 
-func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error {
+func runHostdOnce(ctx context.Context, r *swss.Redis, line attach, c Common) error {
 	cfg, err := HostConfig(ctx, r)
 	if err != nil {
 		return err

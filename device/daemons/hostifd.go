@@ -48,14 +48,14 @@ func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, soc
 	g.Go(func() error { return line.run(running, host) })
 	g.Go(func() error {
 		live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-			return hostifdLife(ctx, r, kernel, host, &line, c.of(h, claim))
+			return runHostifdOnce(ctx, r, kernel, host, &line, c.of(h, claim))
 		}
 		return runRepeatedly(running, r, h, log, live, swss.ApplDB, swss.StateDB)
 	})
 	return errors.Join(ended(g.Wait()), host.Close(), leave(ctx, r, h))
 }
 
-func hostifdLife(
+func runHostifdOnce(
 	ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, host *hostifd.Host, line *cpuLine, c Common,
 ) error {
 	d := orch.NewDaemon("hostifd", r, c.Options())
@@ -66,7 +66,7 @@ func hostifdLife(
 	}
 	var out reportSockets
 	defer out.close()
-	life := &hostLife{
+	run := &hostRun{
 		d: d, sync: s, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: is.MAC}),
 		lldp: lldpd.New(lldpd.Config{Daemon: d, Redis: r, System: lldp.System{
 			MAC: is.MAC, Name: is.Name, Description: is.Description,
@@ -78,7 +78,7 @@ func hostifdLife(
 	defer sockets.close()
 	counts := forward.NewOwnRows(d, r.DB(swss.CountersDB), schema.CountersHost)
 	d.Every(func() time.Duration { return countPeriod }, func(ctx context.Context, _ time.Time) error {
-		row, refused := life.lldp.Counts()
+		row, refused := run.lldp.Counts()
 		row["drop-cpu-port"] = strconv.FormatUint(refused, 10)
 		return counts.Write(ctx, map[string]swss.FieldValues{"hostifd": row})
 	})
@@ -86,7 +86,7 @@ func hostifdLife(
 	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
-	g.Go(func() error { return line.daemonRun.serve(ctx, life) })
+	g.Go(func() error { return line.daemonRun.serve(ctx, run) })
 	g.Go(func() error {
 		for {
 			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
@@ -194,7 +194,7 @@ func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 }
 
 // A hostLife consumes frames of the CPU port, besides the host interfaces, during one run of the daemon.
-type hostLife struct {
+type hostRun struct {
 	d       *orch.Daemon
 	sync    *hostifd.Sync
 	lacp    *lacpd.Speaker
@@ -206,13 +206,13 @@ type hostLife struct {
 type runLine struct {
 	mu   sync.Mutex
 	conn *cpuport.Conn // nil means that there is none
-	run  *hostLife     // nil means that there is none
+	run  *hostRun      // nil means that there is none
 }
 
 // serve connects this run to the CPU port until ctx ends.
-func (l *runLine) serve(ctx context.Context, life *hostLife) error {
+func (l *runLine) serve(ctx context.Context, run *hostRun) error {
 	l.mu.Lock()
-	l.run = life
+	l.run = run
 	err := l.report(ctx)
 	l.mu.Unlock()
 	<-ctx.Done()

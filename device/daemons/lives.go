@@ -42,7 +42,7 @@ func runRepeatedly(
 		var most time.Duration
 		for rest := minRest; ; rest = min(2*rest, most) {
 			start := time.Now()
-			err := oneLife(ctx, r, h, live, dbs)
+			err := runOnce(ctx, r, h, live, dbs)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -75,7 +75,7 @@ func runRepeatedly(
 	return ended(g.Wait())
 }
 
-func oneLife(ctx context.Context, r *swss.Redis, h *health, live daemonRun, dbs []swss.DBName) error {
+func runOnce(ctx context.Context, r *swss.Redis, h *health, live daemonRun, dbs []swss.DBName) error {
 	defer h.attach(nil, nil, nil)
 	claim, err := r.Claim(ctx, h.name, h.owner, dbs...)
 	if err != nil {

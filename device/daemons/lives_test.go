@@ -20,13 +20,13 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	r := swsstest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	h := newHealth("orchagent")
-	lives, done := make(chan string), make(chan error, 1)
+	runs, done := make(chan string), make(chan error, 1)
 	refused := func(ctx context.Context, h *health, _ *swss.Claim) error {
 		h.mu.Lock()
 		reported := h.state.Reason
 		h.mu.Unlock()
 		select {
-		case lives <- reported:
+		case runs <- reported:
 		case <-ctx.Done():
 		}
 		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrReset)
@@ -34,7 +34,7 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	go func() { done <- runRepeatedly(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
 	var reported []string
 	for range 4 {
-		reported = append(reported, <-lives)
+		reported = append(reported, <-runs)
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -49,7 +49,7 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 
 // If a new run does not heal the drift, the next run ends only after a while, at growing intervals. An ASIC that reads
 // back other values than were set must not be rebuilt for ever.
-func TestLivesEndSeldom(t *testing.T) {
+func TestRunsEndSeldom(t *testing.T) {
 	now := time.Unix(1000, 0)
 	may := backoff(func() time.Time { return now })
 	var at []int

@@ -366,7 +366,7 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 			return err
 		}
 		began := time.Now()
-		err := orchagentLife(ctx, r, c)
+		err := runOrchagentOnce(ctx, r, c)
 		others.met(errors.Is(err, sairedis.ErrStrangers), time.Since(began))
 		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
 			untold = cmp.Or(c.asicState.why(), err.Error())
@@ -380,7 +380,7 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
 }
 
-func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
+func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
 	if err := c.syncd.await(ctx, c); err != nil {
 		return err
 	}

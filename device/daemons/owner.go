@@ -21,11 +21,11 @@ func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState
 // lasting returns why a row cannot be from a daemon, "" if it can.
 func lasting(ctx context.Context, r *swss.Redis, name string) (string, error) {
 	db := r.DB(swss.StateDB)
-	life, err := db.Client().PTTL(ctx, healthTable+db.Separator()+name).Result()
+	ttl, err := db.Client().PTTL(ctx, healthTable+db.Separator()+name).Result()
 	switch {
 	case err != nil:
 		return "", err
-	case life == -1: // Redis' value for a key that does not expire
+	case ttl == -1: // Redis' value for a key that does not expire
 		return "its row in STATE_DB does not end by itself: no daemon wrote it", nil
 	}
 	return "", nil

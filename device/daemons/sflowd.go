@@ -19,11 +19,11 @@ import (
 // attaches again after they were lost.
 func RunSFlowd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
 	return runBeside(ctx, "sflowd", r, c, func(ctx context.Context, c Common) error {
-		return sflowdLife(ctx, r, line, c)
+		return runSflowdOnce(ctx, r, line, c)
 	}, swss.ApplDB, swss.StateDB, swss.CountersDB)
 }
 
-func sflowdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error {
+func runSflowdOnce(ctx context.Context, r *swss.Redis, line attach, c Common) error {
 	samples := newHeldLine("sflowd", "samples", logOf(c))
 	d := orch.NewDaemon("sflowd", r, c.Options())
 	agent := sflow.New(sflow.Config{Daemon: d, Redis: r, Dial: dialCollector, Host: hostIP, Lost: func() (uint64, bool) {
@@ -59,7 +59,7 @@ func agentOf(r *swss.Redis) func(context.Context) (sflowmgr.Agent, error) {
 		case err != nil:
 			return a, err
 		case !heard:
-			a.Away = fmt.Sprintf("sflowd, which sends, has not been heard of for %v", beatLife)
+			a.Away = fmt.Sprintf("sflowd, which sends, has not been heard of for %v", beatTTL)
 		case state.State != StateReady:
 			a.Lacks = "sflowd is not ready: " + state.Reason
 		}

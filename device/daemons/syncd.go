@@ -56,9 +56,9 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	h := newHealth("syncd")
 	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-		return syncdLife(ctx, r, cfg, c.of(h, claim))
+		return runSyncdOnce(ctx, r, cfg, c.of(h, claim))
 	}
-	lives := func(ctx context.Context) error {
+	run := func(ctx context.Context) error {
 		// without ASIC_DB, which has a journal instead
 		return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 	}
@@ -85,14 +85,14 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		g.Go(func() error { return serveCPU(ctx, hub, l, logOf(c)) })
 	}
 	cfg.links = wire.NewLinks()
-	g.Go(func() error { return lives(ctx) })
+	g.Go(func() error { return run(ctx) })
 	g.Go(func() error { return cfg.netdevs.run(ctx, cfg.KeepLinks) })
 	err := g.Wait()
 	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
 
 // syncdLife runs syncd with one chip.
-func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
 	notify := func(n sai.Notification) {

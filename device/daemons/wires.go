@@ -18,7 +18,7 @@ import (
 )
 
 // wireLife is how long a row of STATE_DB about a wire stays if it is not renewed.
-const wireLife = 10 * time.Second
+const wireTTL = 10 * time.Second
 
 // runWires wires a chip's ports to live interfaces and reports their state in STATE_DB, until ctx ends.
 func runWires(
@@ -74,7 +74,7 @@ func runWires(
 				for _, p := range ports {
 					row := wireRow(p)
 					addDropped(row, chip, p.Name)
-					if rows.SetFor(ctx, p.Name, row, wireLife) != nil {
+					if rows.SetFor(ctx, p.Name, row, wireTTL) != nil {
 						break // Redis is away: syncd's health reports that, and the rows expire
 					}
 				}

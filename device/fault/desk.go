@@ -21,7 +21,7 @@ import (
 // Timeouts and intervals of a Controller.
 const (
 	beat     = time.Second     // interval between writes of the row
-	life     = 5 * time.Second // time until the row expires
+	rowTTL   = 5 * time.Second // time until the row expires
 	patience = 5 * time.Second // limit for one request to Redis
 )
 
@@ -184,8 +184,8 @@ func (d *Controller) report(ctx context.Context, list []Injected) error {
 			return err
 		}
 	default:
-		if err := d.table().SetFor(ctx, d.at, row, life); err != nil {
-			return errors.Join(err, state.Client().PExpire(ctx, Table+state.Separator()+d.at, life).Err())
+		if err := d.table().SetFor(ctx, d.at, row, rowTTL); err != nil {
+			return errors.Join(err, state.Client().PExpire(ctx, Table+state.Separator()+d.at, rowTTL).Err())
 		}
 		if err := d.table().HDel(ctx, d.at, gone...); len(gone) > 0 && err != nil {
 			return err

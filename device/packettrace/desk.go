@@ -133,7 +133,7 @@ func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpF
 	}
 	rows := swss.NewTable(r.DB(swss.StateDB), schema.StatePacketTrace)
 	row := swss.FieldValues{schema.PacketTraceJSON: string(text)}
-	if err := rows.SetFor(ctx, name, row, schema.PacketTraceLife); err != nil {
+	if err := rows.SetFor(ctx, name, row, schema.PacketTraceTTL); err != nil {
 		return err
 	}
 	return say(schema.PacketTraceDone, name)

@@ -124,7 +124,7 @@ func (s *Sender) Report(m syslog.Message) {
 // Intervals of status reports, time until a status row expires, and limit for requests to the databases.
 const (
 	beat     = time.Second
-	rowLife  = 5 * time.Second
+	rowTTL   = 5 * time.Second
 	redisFor = 2 * time.Second
 )
 
@@ -252,7 +252,7 @@ func (s *Sender) report(ctx context.Context, now time.Time) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		if s.rows.SetFor(ctx, name, rows[name], rowLife) != nil {
+		if s.rows.SetFor(ctx, name, rows[name], rowTTL) != nil {
 			return // the next beat writes it
 		}
 		s.reported[name] = true

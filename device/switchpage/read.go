@@ -156,7 +156,7 @@ func (t *tables) troubles() (list []string) {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s has not reported for %v: its data may be older", daemon,
-			schema.HealthLife))
+			schema.HealthTTL))
 	}
 	if _, why := t.polled(); why != "" {
 		list = append(list, why)
@@ -168,8 +168,8 @@ func (t *tables) troubles() (list []string) {
 func (t *tables) received(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
 	row, left := t.RowFor(swss.StateDB, schema.StateHealth, daemon)
 	// If the time to live is longer, the clock of Redis' host was set back after the row was written.
-	ok = t.Err() == nil && len(row) > 0 && left <= schema.HealthLife
-	return row, schema.HealthLife - max(left, 0), ok
+	ok = t.Err() == nil && len(row) > 0 && left <= schema.HealthTTL
+	return row, schema.HealthTTL - max(left, 0), ok
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -135,10 +135,10 @@ type presence struct {
 
 // sure reports whether a source received all of a window, and its watermark has had time to pass the window's end. A
 // loss is reported after a delay, and then may cover everything received until that.
-func sure(lives []presence, start int64, later time.Duration) bool {
+func sure(runs []presence, start int64, later time.Duration) bool {
 	delay := DefaultDisorder + beat + 3*DefaultEvery + later
 	from, to := time.Unix(0, start), time.Unix(0, start).Add(join.DefaultWindow)
-	return slices.ContainsFunc(lives, func(l presence) bool {
+	return slices.ContainsFunc(runs, func(l presence) bool {
 		lossless := !slices.ContainsFunc(l.lost, func(at time.Time) bool {
 			return !at.Add(DefaultEvery+tick).Before(from) && at.Before(to.Add(delay))
 		})
@@ -166,7 +166,7 @@ func TestKilled(t *testing.T) {
 		c := newJoining(t, r, result.Stamps, partitions)
 		now := start.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
 		truth := map[place]int64{}
-		var lives []presence
+		var runs []presence
 		var s *Sender
 		stopped := false
 		frame := func(heard bool) {
@@ -212,7 +212,7 @@ func TestKilled(t *testing.T) {
 				l.to = now
 				c.step(now, false)
 			}
-			lives = append(lives, l)
+			runs = append(runs, l)
 			if stopped = r.IntN(2) == 0; stopped {
 				leave(t, s)
 			}
@@ -224,17 +224,17 @@ func TestKilled(t *testing.T) {
 		packets, flags := c.rows()
 		for x, n := range truth {
 			_, ok := packets[x]
-			if began := x.start >= lives[0].from.UnixNano(); began && !ok && c.doubts(x) < partitions {
+			if began := x.start >= runs[0].from.UnixNano(); began && !ok && c.doubts(x) < partitions {
 				t.Errorf("%+v: %d packets without a row, told in %d of %d partitions; lives %v", x, n, c.doubts(x), partitions,
-					lives)
+					runs)
 			}
 		}
 		for x, n := range packets {
 			switch f := flags[x]; {
 			case f == 0 && n != truth[x]:
-				t.Errorf("%+v: %d packets without a flag, want %d; lives %v", x, n, truth[x], lives)
-			case f != 0 && sure(lives, x.start, 0):
-				t.Errorf("%+v is flagged %v, and was heard: lives %v", x, f, lives)
+				t.Errorf("%+v: %d packets without a flag, want %d; lives %v", x, n, truth[x], runs)
+			case f != 0 && sure(runs, x.start, 0):
+				t.Errorf("%+v is flagged %v, and was heard: lives %v", x, f, runs)
 			case f == 0:
 				exact++
 			default:
@@ -343,7 +343,7 @@ func TestKilledIPFIX(t *testing.T) {
 			}
 			c.step(now, false)
 		}
-		var lives []presence
+		var runs []presence
 		stopped := false
 		// windows in which the listener was stopped, by the collector's clock, since it has no other
 		atStop := map[int64]bool{}
@@ -366,7 +366,7 @@ func TestKilledIPFIX(t *testing.T) {
 			}
 			// 6 s later, templates have arrived, and the second in which a later listener started has ended.
 			l.from = l.from.Add(6 * time.Second)
-			lives = append(lives, l)
+			runs = append(runs, l)
 			if stopped = r.IntN(2) == 0; stopped {
 				atStop[now.UnixNano()-now.UnixNano()%int64(join.DefaultWindow)] = true
 				leave(t, s)
@@ -381,9 +381,9 @@ func TestKilledIPFIX(t *testing.T) {
 			name := x.what[:len("192.0.2.1")]
 			switch f, want := flags[x], truth[place{x.start, name}]; {
 			case f == 0 && n != want:
-				t.Errorf("%+v: %d packets without a flag, want %d; lives %v", x, n, want, lives)
-			case f != 0 && lossless && !atStop[x.start] && sure(lives, x.start-int64(offset), time.Second):
-				t.Errorf("%+v is flagged %v, and was heard: lives %v", x, f, lives)
+				t.Errorf("%+v: %d packets without a flag, want %d; lives %v", x, n, want, runs)
+			case f != 0 && lossless && !atStop[x.start] && sure(runs, x.start-int64(offset), time.Second):
+				t.Errorf("%+v is flagged %v, and was heard: lives %v", x, f, runs)
 			case f == 0:
 				exact++
 			default:

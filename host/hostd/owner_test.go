@@ -17,7 +17,7 @@ import (
 type neighbourhood struct {
 	*bench
 	*rand.Rand
-	lives  [5]bool
+	alive  [5]bool
 	static [5]string // its MAC address; "" if there is none
 	config [5]bool   // true if the static row is tammgrd's
 }
@@ -49,8 +49,8 @@ func (s *neighbourhood) answer() {
 				continue
 			}
 			target := netip.AddrFrom4([4]byte(d[38:42])).String()
-			for i := range s.lives {
-				if s.lives[i] && target == s.addr(i) {
+			for i := range s.alive {
+				if s.alive[i] && target == s.addr(i) {
 					s.arp("Ethernet0", 0, 2, byte(10+i), target, "10.0.0.1")
 					again = true
 				}
@@ -69,7 +69,7 @@ func (s *neighbourhood) passAnswered(d time.Duration) {
 
 // op performs one random operation, and describes it.
 func (s *neighbourhood) op() string {
-	i := s.IntN(len(s.lives))
+	i := s.IntN(len(s.alive))
 	name := "Ethernet0:" + s.addr(i)
 	switch s.IntN(9) {
 	case 0, 1: // tammgrd's row, or another client's where there is none
@@ -94,14 +94,14 @@ func (s *neighbourhood) op() string {
 		s.step()
 		return "no static " + name
 	case 3, 4:
-		if !s.lives[i] {
+		if !s.alive[i] {
 			return "nothing"
 		}
 		s.arp("Ethernet0", 0, 1, byte(10+i), s.addr(i), "10.0.0.1")
 		return "asked by " + name
 	case 5:
-		s.lives[i] = !s.lives[i]
-		return fmt.Sprintf("%s lives: %v", name, s.lives[i])
+		s.alive[i] = !s.alive[i]
+		return fmt.Sprintf("%s lives: %v", name, s.alive[i])
 	case 6:
 		s.start()
 		return "restart"
@@ -138,16 +138,16 @@ func TestRowsAreTheirOwners(t *testing.T) {
 			done = append(done, s.op())
 			check()
 		}
-		for i := range s.lives {
-			if s.lives[i] {
+		for i := range s.alive {
+			if s.alive[i] {
 				s.arp("Ethernet0", 0, 1, byte(10+i), s.addr(i), "10.0.0.1")
 			}
 		}
 		s.passAnswered(10 * time.Minute)
 		check()
-		for i := range s.lives {
-			if row := s.row(i); s.static[i] == "" && (row != nil) != s.lives[i] {
-				t.Errorf("%s lives: %v, and its row is %v\n%q", s.addr(i), s.lives[i], row, done)
+		for i := range s.alive {
+			if row := s.row(i); s.static[i] == "" && (row != nil) != s.alive[i] {
+				t.Errorf("%s lives: %v, and its row is %v\n%q", s.addr(i), s.alive[i], row, done)
 			}
 		}
 	})

@@ -153,9 +153,9 @@ func (n *network) land() {
 // checks that no end distributes to one that does not collect for longer than the timeout.
 func (n *network) check() {
 	for e := range n.ends {
-		life := LongTime
+		timeout := LongTime
 		if n.conf[e].Fast {
-			life = ShortTime
+			timeout = ShortTime
 		}
 		for _, m := range n.conf[e].Members {
 			name := m.Name
@@ -182,7 +182,7 @@ func (n *network) check() {
 			}
 			if since, ok := n.stale[e][name]; !ok {
 				n.stale[e][name] = n.now
-			} else if n.now.Sub(since) > life+100*time.Millisecond {
+			} else if n.now.Sub(since) > timeout+100*time.Millisecond {
 				n.Fatalf("for %v end %d distributes at %s to nobody", n.now.Sub(since), e, name)
 			}
 		}

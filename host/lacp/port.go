@@ -169,11 +169,11 @@ func (p *port) defaulted(now time.Time) {
 // received makes the partner current.
 func (p *port) received(now time.Time) {
 	p.receiver, p.fallback = ReceiverCurrent, false
-	life := LongTime
+	timeout := LongTime
 	if p.of.Fast {
-		life = ShortTime
+		timeout = ShortTime
 	}
-	p.currentUntil = now.Add(life)
+	p.currentUntil = now.Add(timeout)
 	p.periodic(now)
 }
 

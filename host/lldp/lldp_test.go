@@ -134,9 +134,9 @@ func TestWhatIsHeard(t *testing.T) {
 // A neighbour is removed when it expires, when it shuts down, or when the port goes down. A port keeps four at most.
 func TestNeighborsEnd(t *testing.T) {
 	a := agent("s1", 1)
-	say := func(at time.Duration, n byte, life uint16) {
+	say := func(at time.Duration, n byte, seconds uint16) {
 		t.Helper()
-		if err := a.Receive(noon.Add(at), "Ethernet0", pdu(tlv(tlvChassis, 4, 2, 0, 0, 0, 0, n), port, ttl(life),
+		if err := a.Receive(noon.Add(at), "Ethernet0", pdu(tlv(tlvChassis, 4, 2, 0, 0, 0, 0, n), port, ttl(seconds),
 			end)); err != nil {
 			t.Fatal(err)
 		}

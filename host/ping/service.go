@@ -201,7 +201,7 @@ func (s *Service) write(ctx context.Context, r *run) error {
 	}
 	rows := swss.NewTable(s.redis.DB(swss.StateDB), schema.StatePacketTrace)
 	row := swss.FieldValues{schema.PacketTraceJSON: string(text)}
-	if err := rows.SetFor(ctx, r.name, row, schema.PacketTraceLife+r.Interval+r.Timeout); err != nil {
+	if err := rows.SetFor(ctx, r.name, row, schema.PacketTraceTTL+r.Interval+r.Timeout); err != nil {
 		return err
 	}
 	if r.done {

@@ -120,9 +120,9 @@ func TestAgain(t *testing.T) {
 			t.Errorf("%d outcomes, %+v, want %+v: %v", len(all), posted, want, err)
 		}
 	})
-	life, die := context.WithCancel(ctx)
+	alive, die := context.WithCancel(ctx)
 	m := &dyingLog{Log: log, die: die, left: 2, behind: true} // it takes the job, reads the sweep, and appends the result
-	if err := board(m, "first").Work(life, one); err != nil || !m.free() {
+	if err := board(m, "first").Work(alive, one); err != nil || !m.free() {
 		t.Errorf("%v, dead: %v", err, m.dead)
 	}
 	if err := board(log, "second").Work(ctx, one); err != nil {
@@ -139,14 +139,14 @@ func startWorkers(t *testing.T, log stream.Log, o Options, r *rand.Rand, kills *
 		lives := rand.New(rand.NewPCG(r.Uint64(), 1))
 		working.Go(func() {
 			for left := lives.IntN(6); ctx.Err() == nil; left-- {
-				life, die := context.WithCancel(ctx)
+				alive, die := context.WithCancel(ctx)
 				m := &dyingLog{Log: log, die: die, behind: lives.IntN(2) == 0, left: -1}
 				if left > 0 {
 					m.left = lives.IntN(20)
 				}
 				w := o
 				w.Workers = 1 + lives.IntN(2)
-				err := (&Board{Log: m, Name: "b", Program: o.Program, By: fmt.Sprint("worker ", i)}).Work(life, w)
+				err := (&Board{Log: m, Name: "b", Program: o.Program, By: fmt.Sprint("worker ", i)}).Work(alive, w)
 				die()
 				if m.free() {
 					kills.Add(1)

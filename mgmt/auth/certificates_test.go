@@ -34,7 +34,7 @@ func TestMakeCertificates(t *testing.T) {
 	if err := makeCertificates(dir, now); err != nil || read(serverFile) != before {
 		t.Errorf("a good certificate is made anew: %v", err)
 	}
-	if err := makeCertificates(dir, now.Add(serverLife)); err != nil || read(caFile) != ca {
+	if err := makeCertificates(dir, now.Add(serverValidity)); err != nil || read(caFile) != ca {
 		t.Errorf("the CA is another: %v", err)
 	}
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, serverFile), filepath.Join(dir, serverKeyFile))
@@ -43,7 +43,7 @@ func TestMakeCertificates(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(ca))
-	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now.Add(serverLife)}); err != nil {
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now.Add(serverValidity)}); err != nil {
 		t.Errorf("the renewed certificate: %v", err)
 	}
 }

@@ -34,9 +34,9 @@ const (
 )
 
 const (
-	caLife     = 10 * 365 * 24 * time.Hour
-	serverLife = 365 * 24 * time.Hour
-	renewAhead = 30 * 24 * time.Hour
+	caValidity     = 10 * 365 * 24 * time.Hour
+	serverValidity = 365 * 24 * time.Hour
+	renewAhead     = 30 * 24 * time.Hour
 )
 
 // Credentials returns the credentials of the TCP listener.
@@ -209,7 +209,7 @@ func makeCertificates(dir string, now time.Time) error {
 	}
 	template := &x509.Certificate{
 		Subject: pkix.Name{Organization: []string{"tamtam"}, CommonName: names[0]}, DNSNames: names, IPAddresses: addrs,
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(serverLife),
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(serverValidity),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	_, err = sign(template, &ca, filepath.Join(dir, serverFile), filepath.Join(dir, serverKeyFile))
@@ -228,7 +228,7 @@ func serverNames() ([]string, []net.IP) {
 func makeCA(dir string, now time.Time) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{Organization: []string{"tamtam"}, CommonName: "tamtam generated CA"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(caLife),
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(caValidity),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	return sign(template, nil, filepath.Join(dir, caFile), filepath.Join(dir, caKeyFile))

@@ -24,10 +24,10 @@ import (
 
 // Names of the saved values of cleared counters.
 const (
-	ClearedKey  = schema.CountersCleared // the hash, by row
-	ClearedAt   = "at"                   // the field with the time of the clearing
-	ClearedLife = "life"                 // the field with the mark of the syncd run that counted
-	CountsMark  = "syncd"                // the field in COUNTERS_DB that identifies the syncd run
+	ClearedKey = schema.CountersCleared // the hash, by row
+	ClearedAt  = "at"                   // the field with the time of the clearing
+	ClearedRun = "life"                 // the field with the mark of the syncd run that counted
+	CountsMark = "syncd"                // the field in COUNTERS_DB that identifies the syncd run
 )
 
 // fetchCleared subtracts from counters the values that were saved when they were cleared.
@@ -42,7 +42,7 @@ func (r Reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wan
 	}
 	separator := db.Separator()
 	db = r.Redis.DB(swss.CountersDB)
-	life, err := db.Client().HGet(ctx, ClearedKey, ClearedLife).Result()
+	run, err := db.Client().HGet(ctx, ClearedKey, ClearedRun).Result()
 	if err == redis.Nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (r Reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wan
 	if mark.Err() == redis.Nil {
 		now = fmt.Sprint(nil)
 	}
-	if now != life {
+	if now != run {
 		return nil
 	}
 	for i, w := range of {

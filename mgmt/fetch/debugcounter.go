@@ -31,7 +31,7 @@ func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debug
 	hash := func(table string) swss.FieldValues { return t.Row(swss.CountersDB, table, "") }
 	counters, ofPorts := hash(schema.CountersDebugOIDMap), hash(schema.CountersDebugPortMap)
 	ofSwitch, ports := hash(schema.CountersDebugSwitchMap), hash(schema.CountersPortNameMap)
-	began, life := hash(schema.CountersDebugSinceMap), hash(swss.KeyMark)[CountsMark]
+	began, run := hash(schema.CountersDebugSinceMap), hash(swss.KeyMark)[CountsMark]
 	rows, out := map[string]swss.FieldValues{}, map[string]*debugCount{}
 	read := func(c *debugCount, of, oid string) {
 		if rows[oid] == nil {
@@ -47,7 +47,7 @@ func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debug
 			continue
 		}
 		object, whole, _ := strings.Cut(objects, " ")
-		c := &debugCount{Object: object, Run: life, Counts: map[string]uint64{}, Since: map[string]string{}}
+		c := &debugCount{Object: object, Run: run, Counts: map[string]uint64{}, Since: map[string]string{}}
 		if c.stat = ofSwitch[name]; c.stat != "" {
 			read(c, "", whole)
 		} else if c.stat = ofPorts[name]; c.stat != "" {

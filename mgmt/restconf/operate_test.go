@@ -51,7 +51,7 @@ func answerTraces(ctx context.Context, r *swss.Redis) error {
 				word, text = schema.PacketTraceRefused, "there is no such port"
 			}
 			row := swss.FieldValues{schema.PacketTraceJSON: `{"fate":"sent"}`}
-			if err := swss.NewTable(db, schema.StatePacketTrace).SetFor(ctx, name, row, schema.PacketTraceLife); err != nil {
+			if err := swss.NewTable(db, schema.StatePacketTrace).SetFor(ctx, name, row, schema.PacketTraceTTL); err != nil {
 				return err
 			}
 			said := swss.EncodeFields([]swss.Pair{{Field: word, Value: text}})

@@ -198,7 +198,7 @@ func TestWorkIsBounded(t *testing.T) {
 }
 
 // Drift that one run has begun to heal counts as healed when the next run finds no difference.
-func TestCountsOfLives(t *testing.T) {
+func TestCountsOfRuns(t *testing.T) {
 	earlier := State{Drift: 3, Healed: 1, Due: 2, Reason: "SHELF b is 9"}
 	for _, tt := range []struct {
 		name string

@@ -15,7 +15,7 @@ const (
 const AlarmHistory = 100
 
 // HealthLife is the time to live of a row of StateHealth that its daemon does not renew.
-const HealthLife = 5 * time.Second
+const HealthTTL = 5 * time.Second
 
 // Fields of a row of StateHealth, and the state of a daemon that works.
 const (

@@ -23,5 +23,5 @@ const (
 const (
 	StatePacketTrace = "TAMTAM_PACKET_TRACE"
 	PacketTraceJSON  = "trace"
-	PacketTraceLife  = time.Minute
+	PacketTraceTTL   = time.Minute
 )

@@ -42,7 +42,7 @@ const (
 	// Resend is the time after which alarms are sent again.
 	Resend = time.Minute
 	// life is the time after which Alertmanager ends an alarm that is not sent again, as Prometheus has it.
-	life = 4 * Resend
+	expiry = 4 * Resend
 	// keep is how long a cleared alarm is still sent, in case a message with its end is lost.
 	keep = 15 * time.Minute
 	// mostAlerts bounds the alarms of a message.
@@ -128,7 +128,7 @@ func (b *Book) Message(now time.Time) []byte {
 	list := make([]entry, 0, len(b.standing)+len(b.cleared))
 	for _, id := range slices.Sorted(maps.Keys(b.standing)) {
 		e := *b.standing[id]
-		e.EndsAt = now.Add(life)
+		e.EndsAt = now.Add(expiry)
 		list = append(list, e)
 	}
 	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Compare(grave(a), grave(b)) })
@@ -142,7 +142,7 @@ func (b *Book) Message(now time.Time) []byte {
 		one := NewBook(b.host)
 		one.Raise(now, rest)
 		e := *one.standing[rest.ID]
-		e.EndsAt = now.Add(life)
+		e.EndsAt = now.Add(expiry)
 		list = append(list[:mostAlerts-1], e)
 	}
 	if len(list) == 0 {

@@ -103,7 +103,7 @@ func TestBook(t *testing.T) {
 		"severity:major]"
 	if fmt.Sprint(got.Labels) != want || got.Annotations["count"] != "3" ||
 		got.Annotations["summary"] != "3 failed: Ethernet0" || !got.StartsAt.Equal(alarm.Raised) ||
-		!got.EndsAt.Equal(noon.Add(life)) {
+		!got.EndsAt.Equal(noon.Add(expiry)) {
 		t.Errorf("%+v", got)
 	}
 
@@ -129,7 +129,7 @@ func TestBook(t *testing.T) {
 		t.Errorf("cleared: %+v", all)
 	}
 	b.Raise(noon.Add(keep), alarm)
-	if all = message(t, b, noon.Add(keep)); !all["PORT-objects-failed-1 critical"].EndsAt.Equal(noon.Add(keep + life)) {
+	if all = message(t, b, noon.Add(keep)); !all["PORT-objects-failed-1 critical"].EndsAt.Equal(noon.Add(keep + expiry)) {
 		t.Errorf("raised again: %+v", all)
 	}
 	b.Clear(noon.Add(keep), alarm.ID)

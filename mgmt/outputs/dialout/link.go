@@ -74,12 +74,12 @@ func (l *Link) open(ctx context.Context, to outputs.Target) error {
 	if err != nil {
 		return err
 	}
-	life, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.Background(), "subscription-name", l.name))
+	live, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.Background(), "subscription-name", l.name))
 	l.cancel = cancel
 	stop := context.AfterFunc(ctx, cancel) // the stream outlives ctx, unless ctx ends during Connect
 	defer stop()
 	desc := &grpc.StreamDesc{StreamName: "Publish", ClientStreams: true, ServerStreams: true}
-	l.stream, err = l.conn.NewStream(life, desc, methods[plain])
+	l.stream, err = l.conn.NewStream(live, desc, methods[plain])
 	if err != nil {
 		return err
 	}

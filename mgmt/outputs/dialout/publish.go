@@ -64,9 +64,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 // sent. A new one replaces it after each further connection, after lost values, and some time after a failure.
 func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 	for first := true; ctx.Err() == nil; {
-		life, end := context.WithCancel(ctx)
+		live, end := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- p.From.Follow(life, p.List, (&sending{ctx: life, p: p}).send) }()
+		go func() { ended <- p.From.Follow(live, p.List, (&sending{ctx: live, p: p}).send) }()
 		var err error
 		anew := false
 		for running := true; !anew; {
