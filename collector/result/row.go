@@ -171,7 +171,7 @@ type Source struct {
 	ReportedUntil int64
 	Silent        bool // true if the source was left out of the watermark
 	Number        uint64
-	Promise       int64
+	Watermark     int64
 }
 
 // A Position is the state of a partition: all that a worker needs to continue as if it had never stopped.

@@ -324,8 +324,8 @@ func TestRecordsAreTheTruth(t *testing.T) {
 				plans := map[uint16]*record.Plan{0: r.plan("s0"), 1: r.plan("s1")}
 				_, packets := r.records(plans[0], plans[1])
 				exact := r.check(plans, packets)
-				if promised := plans[0].Recovery > 1-1e-9; seed == fixed.Seed && exact < tt.least ||
-					promised && exact < len(packets) {
+				if certain := plans[0].Recovery > 1-1e-9; seed == fixed.Seed && exact < tt.least ||
+					certain && exact < len(packets) {
 					t.Errorf("%d of %d records are exact, want %d", exact, len(packets), tt.least)
 				}
 				paths := map[string]bool{}

@@ -124,8 +124,8 @@ func (s *stampSource) send(log *jetstream.Log, second int64, port byte) {
 	s.finish(log, at)
 }
 
-func (s *stampSource) finish(log *jetstream.Log, promise int64) {
-	if _, err := log.Append(s.d.t.Context(), "tailstamp-0", "", s.writer.Finish(promise)); err != nil {
+func (s *stampSource) finish(log *jetstream.Log, watermark int64) {
+	if _, err := log.Append(s.d.t.Context(), "tailstamp-0", "", s.writer.Finish(watermark)); err != nil {
 		s.d.t.Fatal(err)
 	}
 }

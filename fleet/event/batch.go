@@ -25,16 +25,16 @@ const MaxSource = 64
 const Ended = math.MaxInt64
 
 const (
-	version    = 1
-	fixed      = 49 // number of bytes before the name
-	checksum   = 4
-	atNumber   = 4
-	atPromise  = 12
-	atFrom     = 20
-	atTo       = 28
-	atHigh     = 36
-	atEvents   = 44
-	atNameSize = 48
+	version     = 1
+	fixed       = 49 // number of bytes before the name
+	checksum    = 4
+	atNumber    = 4
+	atWatermark = 12
+	atFrom      = 20
+	atTo        = 28
+	atHigh      = 36
+	atEvents    = 44
+	atNameSize  = 48
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -46,7 +46,7 @@ type Header struct {
 	Number uint64
 	// Promise is the watermark of the source: no event from before this time comes any more, in nanoseconds since 1970.
 	// 0 means unknown, Ended that no event comes at all.
-	Promise int64
+	Watermark int64
 	// From and To are the times of the earliest and latest event. In a batch without events they are the first and the
 	// last time from which events may be missing, since the source did not receive them or lost them. Both are 0 if no
 	// events are missing.
@@ -141,12 +141,12 @@ func (w *Writer) Add(time int64, data []byte) (bool, error) {
 
 // Finish returns the batch, and starts the next. The bytes are valid until the next call of a method. A batch without
 // events carries only a watermark.
-func (w *Writer) Finish(promise int64) []byte {
+func (w *Writer) Finish(watermark int64) []byte {
 	w.begin()
 	b := w.buf
 	b[0], b[1], b[2], b[3] = 'T', 'E', version, byte(w.header.Kind)
 	binary.BigEndian.PutUint64(b[atNumber:], w.header.Number)
-	binary.BigEndian.PutUint64(b[atPromise:], uint64(promise))
+	binary.BigEndian.PutUint64(b[atWatermark:], uint64(watermark))
 	binary.BigEndian.PutUint64(b[atFrom:], uint64(w.header.From))
 	binary.BigEndian.PutUint64(b[atTo:], uint64(w.header.To))
 	binary.BigEndian.PutUint64(b[atHigh:], uint64(w.header.High))
@@ -208,13 +208,13 @@ func (r *Reader) Open(data []byte) error {
 // readHeader reads and checks the fields before the name.
 func readHeader(data []byte) (Header, error) {
 	h := Header{
-		Kind:    result.Kind(data[3]),
-		Number:  binary.BigEndian.Uint64(data[atNumber:]),
-		Promise: int64(binary.BigEndian.Uint64(data[atPromise:])),
-		From:    int64(binary.BigEndian.Uint64(data[atFrom:])),
-		To:      int64(binary.BigEndian.Uint64(data[atTo:])),
-		High:    int64(binary.BigEndian.Uint64(data[atHigh:])),
-		Events:  int(binary.BigEndian.Uint32(data[atEvents:])),
+		Kind:      result.Kind(data[3]),
+		Number:    binary.BigEndian.Uint64(data[atNumber:]),
+		Watermark: int64(binary.BigEndian.Uint64(data[atWatermark:])),
+		From:      int64(binary.BigEndian.Uint64(data[atFrom:])),
+		To:        int64(binary.BigEndian.Uint64(data[atTo:])),
+		High:      int64(binary.BigEndian.Uint64(data[atHigh:])),
+		Events:    int(binary.BigEndian.Uint32(data[atEvents:])),
 	}
 	if h.Kind == 0 || h.Kind >= result.Kinds {
 		return Header{}, fmt.Errorf("a batch of %v: want one of 1 to %d", h.Kind, result.Kinds-1)
@@ -223,9 +223,9 @@ func readHeader(data []byte) (Header, error) {
 		return Header{}, fmt.Errorf("a batch with number %d: want one from 1 on", h.Number)
 	}
 	if h.From < 0 || h.To < h.From || h.To > MaxTime || h.Events > 0 && h.High < h.To || h.High < 0 || h.High > MaxTime ||
-		h.Promise < 0 || h.Promise > MaxTime && h.Promise != Ended {
+		h.Watermark < 0 || h.Watermark > MaxTime && h.Watermark != Ended {
 		return Header{}, fmt.Errorf("batch %d: events from %d to %d, of all so far to %d, promise %d: want 0 to %d in order",
-			h.Number, h.From, h.To, h.High, h.Promise, int64(MaxTime))
+			h.Number, h.From, h.To, h.High, h.Watermark, int64(MaxTime))
 	}
 	return h, nil
 }

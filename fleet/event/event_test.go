@@ -81,7 +81,7 @@ func wantBatch(t *testing.T, data []byte, number uint64, frames []Frame) {
 		t.Fatal(err)
 	}
 	got, err := r.Frames()
-	if err != nil || r.Number != number || r.Promise != int64(number) || r.Source != "leaf1" {
+	if err != nil || r.Number != number || r.Watermark != int64(number) || r.Source != "leaf1" {
 		t.Fatalf("%+v, %v", r.Header, err)
 	}
 	if !slices.EqualFunc(got, frames, equalFrame) {
@@ -205,7 +205,7 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 		var again Reader
-		if err := again.Open(w.Finish(r.Promise)); err != nil {
+		if err := again.Open(w.Finish(r.Watermark)); err != nil {
 			t.Fatal(err)
 		}
 		frames2, blobs2, err := events(&again)

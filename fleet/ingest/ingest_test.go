@@ -269,8 +269,8 @@ func TestQuiet(t *testing.T) {
 	}
 	for i, want := range []time.Duration{99*time.Second + DefaultEvery, 99*time.Second + DefaultEvery + 3*beat/2} {
 		var r event.Reader
-		if err := r.Open(entries[i].Data); err != nil || r.Promise != int64(want) {
-			t.Errorf("message %d promises %v, %v: want %v", i, time.Duration(r.Promise), err, want)
+		if err := r.Open(entries[i].Data); err != nil || r.Watermark != int64(want) {
+			t.Errorf("message %d promises %v, %v: want %v", i, time.Duration(r.Watermark), err, want)
 		}
 	}
 }

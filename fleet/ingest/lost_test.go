@@ -166,7 +166,7 @@ func TestClockBehind(t *testing.T) {
 	if err := r.IPFIX(t.Context(), exporterAt, drops(t, 1)[0], now); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.promise(); got != now.Add(-DefaultDisorder).UnixNano() {
+	if got := s.watermark(); got != now.Add(-DefaultDisorder).UnixNano() {
 		t.Errorf("it promises %v, want a second before %v", time.Unix(0, got), now)
 	}
 	if err := s.Close(t.Context()); err != nil {

@@ -85,14 +85,14 @@ type Sender struct {
 }
 
 type part struct {
-	topic    string
-	writer   *event.Writer // nil if nothing is sent to the partition
-	begun    time.Time     // arrival of the first buffered event
-	reported time.Time     // time of the last batch
-	promised int64
-	finished []batch // batches that the log has not confirmed, in the order of their numbers
-	missing  []span  // spans to be reported as missing
-	losses   int     // number of batch numbers to skip, so that the reader counts lost batches
+	topic     string
+	writer    *event.Writer // nil if nothing is sent to the partition
+	begun     time.Time     // arrival of the first buffered event
+	reported  time.Time     // time of the last batch
+	watermark int64
+	finished  []batch // batches that the log has not confirmed, in the order of their numbers
+	missing   []span  // spans to be reported as missing
+	losses    int     // number of batch numbers to skip, so that the reader counts lost batches
 }
 
 // A batch is a finished message of the log. Its id lets the log keep it once, however often it is appended.
@@ -233,14 +233,14 @@ func (s *Sender) SuspectSince(ctx context.Context, since time.Time) error {
 }
 
 // miss reports a missing span to all partitions at once, after the buffered events.
-func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
+func (s *Sender) miss(ctx context.Context, x span, watermark int64) error {
 	for i := range s.parts {
 		p := &s.parts[i]
 		if p.writer == nil {
 			continue
 		}
 		p.miss(x)
-		if err := s.send(ctx, p, promise); err != nil {
+		if err := s.send(ctx, p, watermark); err != nil {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 	}
 	p := &s.parts[ofFrame(f)%uint64(len(s.parts))]
 	if !p.writer.Stamped(f) {
-		if err := s.send(ctx, p, s.promise()); err != nil {
+		if err := s.send(ctx, p, s.watermark()); err != nil {
 			return err
 		}
 		if !p.writer.Stamped(f) {
@@ -331,7 +331,7 @@ func (s *Sender) blob(ctx context.Context, at, by int64, place uint64, add func(
 	}
 	ok, err := add(p.writer)
 	if err == nil && !ok {
-		if err := s.send(ctx, p, s.promise()); err != nil {
+		if err := s.send(ctx, p, s.watermark()); err != nil {
 			return err
 		}
 		ok, err = add(p.writer)
@@ -412,8 +412,8 @@ func (s *Sender) lose(since, upTo int64, numbers int) {
 		}
 		p.losses += numbers
 		from := since
-		if p.promised > 0 {
-			from = min(p.promised, since)
+		if p.watermark > 0 {
+			from = min(p.watermark, since)
 		}
 		p.miss(span{from, upTo})
 		if p.begun.IsZero() {
@@ -426,15 +426,15 @@ func (s *Sender) lose(since, upTo int64, numbers int) {
 func (s *Sender) Step(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, promise := s.options.Now(), s.promise()
+	now, watermark := s.options.Now(), s.watermark()
 	for i := range s.parts {
 		p := &s.parts[i]
 		if p.writer == nil {
 			continue
 		}
 		waits := !p.begun.IsZero() && now.Sub(p.begun) >= s.options.Every
-		if waits || promise > p.promised && now.Sub(p.reported) >= beat {
-			if err := s.send(ctx, p, promise); err != nil {
+		if waits || watermark > p.watermark && now.Sub(p.reported) >= beat {
+			if err := s.send(ctx, p, watermark); err != nil {
 				return err
 			}
 		}
@@ -447,13 +447,13 @@ func (s *Sender) Step(ctx context.Context) error {
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	promise := s.promise()
+	watermark := s.watermark()
 	for i := range s.parts {
 		p := &s.parts[i]
-		if p.writer == nil || p.begun.IsZero() && promise <= p.promised {
+		if p.writer == nil || p.begun.IsZero() && watermark <= p.watermark {
 			continue
 		}
-		if err := s.send(ctx, p, promise); err != nil {
+		if err := s.send(ctx, p, watermark); err != nil {
 			return err
 		}
 	}
@@ -491,7 +491,7 @@ func (s *Sender) Close(ctx context.Context) error {
 }
 
 // promise returns the watermark: the time before which no event arrives any more. It returns 0 if it is unknown.
-func (s *Sender) promise() int64 {
+func (s *Sender) watermark() int64 {
 	if s.received.IsZero() || s.held {
 		return 0
 	}
@@ -507,11 +507,11 @@ func (s *Sender) promise() int64 {
 
 // send appends the buffered events of a partition. Missing spans are sent in their own batches, before the watermark
 // advances.
-func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
+func (s *Sender) send(ctx context.Context, p *part, watermark int64) error {
 	if len(p.missing) > 0 && p.writer.Events() > 0 {
-		before := p.promised
+		before := p.watermark
 		if before > 0 { // events too far ahead of the watermark are refused: see event.MaxAhead
-			before = max(before, min(s.promise(), s.high-event.MaxAhead/2))
+			before = max(before, min(s.watermark(), s.high-event.MaxAhead/2))
 		}
 		if err := s.append(ctx, p, before); err != nil {
 			return err
@@ -530,15 +530,15 @@ func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 			}
 		}
 	}
-	return s.append(ctx, p, promise)
+	return s.append(ctx, p, watermark)
 }
 
 // append finishes the batch of a partition and appends it to the log, after batches that an earlier call could not
 // append. It retries until the log has confirmed all of them or ctx ends. In the latter case they stay in finished, for
 // the next call: an ended context, such as that of a capture that was read to its end, loses no batch.
-func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
-	p.promised = max(p.promised, promise)
-	data := p.writer.Finish(p.promised)
+func (s *Sender) append(ctx context.Context, p *part, watermark int64) error {
+	p.watermark = max(p.watermark, watermark)
+	data := p.writer.Finish(p.watermark)
 	p.finished = append(p.finished, batch{p.writer.ID(), data})
 	p.begun = time.Time{}
 	began := s.options.Now()

@@ -17,12 +17,12 @@ type reported struct {
 	now time.Time
 }
 
-func (x *reported) message(w *event.Writer, promise int64, frames ...int64) {
+func (x *reported) message(w *event.Writer, watermark int64, frames ...int64) {
 	x.t.Helper()
 	for _, at := range frames {
 		w.Stamped(&event.Frame{Time: at, Hops: []event.Hop{{Flags: event.NoArrival | event.NoDeparture}}})
 	}
-	if err := x.p.Consume(x.p.Next(), w.Finish(promise), x.now); err != nil {
+	if err := x.p.Consume(x.p.Next(), w.Finish(watermark), x.now); err != nil {
 		x.t.Fatal(err)
 	}
 }

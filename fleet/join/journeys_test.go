@@ -99,8 +99,8 @@ func (x *recording) messages(t *testing.T) (list [][]byte) {
 		writers[i] = w
 		list = append(list, slices.Clone(w.Finish(0)))
 	}
-	finish := func(w *event.Writer, promise int64) {
-		m := slices.Clone(w.Finish(promise))
+	finish := func(w *event.Writer, watermark int64) {
+		m := slices.Clone(w.Finish(watermark))
 		list = append(list, m)
 		if x.r.IntN(5) == 0 {
 			list = append(list, m) // delivered twice
@@ -227,7 +227,7 @@ func TestJourneyLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	seq := uint64(0)
-	add := func(sw uint32, in, out uint16, at, promise int64) *result.Batch {
+	add := func(sw uint32, in, out uint16, at, watermark int64) *result.Batch {
 		t.Helper()
 		c := collector.RecordCopy{Key: "k", TTL: 65 - min(int(sw), 2),
 			Record: record.Record{Bits: []byte{1}, Switch: sw, In: timeOf(at), At: timeOf(at + 5),
@@ -236,7 +236,7 @@ func TestJourneyLate(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		seq++
-		if err := p.Consume(seq, w.Finish(promise), now); err != nil {
+		if err := p.Consume(seq, w.Finish(watermark), now); err != nil {
 			t.Fatal(err)
 		}
 		return p.Cut(now, true)

@@ -113,14 +113,14 @@ type sourceKey struct {
 }
 
 type source struct {
-	row      result.Source // counts, up to the last message
-	number   uint64        // number of its last batch
-	promise  int64
-	low      uint64 // number and promise before message Low
-	lowSays  int64
-	received time.Time // time of its last message; zero if none came
-	over     bool      // true if a successor was started: see follow
-	after    int64     // time up to which its predecessor reported; 0 if there is none or this source has covered it
+	row       result.Source // counts, up to the last message
+	number    uint64        // number of its last batch
+	watermark int64
+	low       uint64 // number and promise before message Low
+	lowSays   int64
+	received  time.Time // time of its last message; zero if none came
+	over      bool      // true if a successor was started: see follow
+	after     int64     // time up to which its predecessor reported; 0 if there is none or this source has covered it
 
 	// of is the name of the source without the start time, and begun is the start time. named reports whether the name
 	// has both.
@@ -131,11 +131,11 @@ type source struct {
 
 // pending is a message whose events may be needed again.
 type pending struct {
-	seq     uint64
-	source  *source
-	number  uint64 // number of the source's batch, after this message
-	promise int64
-	until   int64 // end of the last window of its events
+	seq       uint64
+	source    *source
+	number    uint64 // number of the source's batch, after this message
+	watermark int64
+	until     int64 // end of the last window of its events
 }
 
 // New returns a partition that resumes at a position.
@@ -162,8 +162,8 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	for _, s := range at.Sources {
 		for kind := result.Stamps; kind < result.Kinds; kind++ {
 			if kind.String() == s.Kind {
-				p.add(sourceKey{s.Name, kind}, &source{row: s, number: s.Number, promise: s.Promise, low: s.Number,
-					lowSays: s.Promise, received: now})
+				p.add(sourceKey{s.Name, kind}, &source{row: s, number: s.Number, watermark: s.Watermark, low: s.Number,
+					lowSays: s.Watermark, received: now})
 			}
 		}
 	}
@@ -209,9 +209,9 @@ func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 		}
 		return nil
 	}
-	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+event.MaxAhead {
+	if h.Watermark != 0 && h.Watermark != event.Ended && h.High > h.Watermark+event.MaxAhead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
-			h.Promise, time.Duration(event.MaxAhead))
+			h.Watermark, time.Duration(event.MaxAhead))
 	} else if j := p.wide[h.Kind]; j != nil {
 		err = j.addBatch(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
@@ -223,7 +223,7 @@ func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 	if err != nil {
 		err = fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
 	}
-	p.pending = append(p.pending, pending{seq, s, s.number, s.promise, p.windows.until})
+	p.pending = append(p.pending, pending{seq, s, s.number, s.watermark, p.windows.until})
 	return err
 }
 
@@ -270,7 +270,7 @@ func (p *Partition) Busy(d time.Duration) {
 func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
 	if (lost > 0 || bad != nil) && !again { // otherwise it is known from the position
-		from := s.promise
+		from := s.watermark
 		if from == event.Ended { // the source had ended, but sends again
 			from = s.row.ReportedUntil
 		}
@@ -289,11 +289,11 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 		}
 	}
 	s.number = h.Number
-	if h.Promise != event.Ended {
-		s.row.ReportedUntil = max(s.row.ReportedUntil, h.Promise)
+	if h.Watermark != event.Ended {
+		s.row.ReportedUntil = max(s.row.ReportedUntil, h.Watermark)
 	}
-	if h.Promise > s.promise {
-		s.promise = h.Promise
+	if h.Watermark > s.watermark {
+		s.watermark = h.Watermark
 	}
 	if again {
 		return
@@ -345,7 +345,7 @@ func (p *Partition) evict() bool {
 		needed[p.pending[i].source] = true
 	}
 	for i, s := range p.order {
-		if (s.over || s.promise == event.Ended) && !needed[s] {
+		if (s.over || s.watermark == event.Ended) && !needed[s] {
 			p.order = slices.Delete(p.order, i, i+1)
 			maps.DeleteFunc(p.sources, func(_ sourceKey, o *source) bool { return o == s })
 			return true
@@ -358,7 +358,7 @@ func (p *Partition) evict() bool {
 // of the source, by which a live source announces itself. The events between the end of a predecessor and the start of
 // the source are missing. If h is nil that is known already, unless the source has reported nothing yet.
 func (p *Partition) follow(s *source, h *event.Header) {
-	silent := h == nil && s.promise == 0 && s.row.Latest == 0
+	silent := h == nil && s.watermark == 0 && s.row.Latest == 0
 	for _, o := range p.order {
 		if o.over || !o.before(s) {
 			continue
@@ -367,7 +367,7 @@ func (p *Partition) follow(s *source, h *event.Header) {
 		if s.whole() {
 			continue
 		}
-		from, killed := o.promise, o.promise != event.Ended
+		from, killed := o.watermark, o.watermark != event.Ended
 		if !killed {
 			from = max(o.row.ReportedUntil, o.row.Latest)
 		}
@@ -402,7 +402,7 @@ func (s *source) is(name string) bool {
 // ended reports whether the partition need not wait for the source. That includes a source of drops before its first
 // drop: until then, the delay of the switches' reports is unknown.
 func (s *source) ended() bool {
-	return s.over || s.promise == event.Ended || s.promise == 0 && s.row.Kind == result.Drops.String()
+	return s.over || s.watermark == event.Ended || s.watermark == 0 && s.row.Kind == result.Drops.String()
 }
 
 // watermark returns the minimum of the watermarks of all sources that are not silent, and whether one is silent.
@@ -429,7 +429,7 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 			continue
 		}
 		heard++
-		mark = min(mark, s.promise)
+		mark = min(mark, s.watermark)
 	}
 	if heard == 0 { // all have ended: close what exists, and no more
 		for _, j := range p.wide {
@@ -480,7 +480,7 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	b.Low, b.Gaps = p.low(), slices.Clone(p.windows.gaps)
 	for _, s := range p.order {
 		row := s.row
-		row.Number, row.Promise = s.low, s.lowSays
+		row.Number, row.Watermark = s.low, s.lowSays
 		b.Sources = append(b.Sources, row)
 	}
 	p.cut = p.last
@@ -511,7 +511,7 @@ func (p *Partition) release() {
 	n := 0
 	for n < len(p.pending) && p.pending[n].until <= p.closed {
 		m := &p.pending[n]
-		m.source.low, m.source.lowSays = m.number, m.promise
+		m.source.low, m.source.lowSays = m.number, m.watermark
 		n++
 	}
 	p.pending = slices.Delete(p.pending, 0, n)

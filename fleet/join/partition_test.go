@@ -327,14 +327,14 @@ func TestOtherWindows(t *testing.T) {
 // Lost messages may have held a whole window, and so may the messages of a silent source: where no row can be flagged,
 // amendments report it.
 func TestDoubtWithoutRows(t *testing.T) {
-	send := func(w *event.Writer, promise int64, times ...int64) []byte {
+	send := func(w *event.Writer, watermark int64, times ...int64) []byte {
 		for _, at := range times {
 			w.Stamped(&event.Frame{Time: at * second, Hops: []event.Hop{{Switch: 1}}})
 		}
-		if promise != event.Ended {
-			promise *= second
+		if watermark != event.Ended {
+			watermark *= second
 		}
-		return slices.Clone(w.Finish(promise))
+		return slices.Clone(w.Finish(watermark))
 	}
 	for _, silent := range []bool{false, true} {
 		p := New("stamps-0", Options{}, result.Position{Closed: 1000 * second}, time.Unix(0, 0))

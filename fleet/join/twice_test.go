@@ -57,8 +57,8 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 	now := time.Unix(0, 0)
 	p := New("tailstamp-0", Options{Window: time.Duration(window)}, result.Position{}, now)
 	counted = map[int][]rowKey{}
-	add := func(w *event.Writer, promise int64) {
-		if err := p.Consume(p.Next(), slices.Clone(w.Finish(promise)), now); err != nil {
+	add := func(w *event.Writer, watermark int64) {
+		if err := p.Consume(p.Next(), slices.Clone(w.Finish(watermark)), now); err != nil {
 			t.Fatal(err)
 		}
 		if cut := p.Cut(now, true); cut != nil {
@@ -74,17 +74,17 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 		i := r.IntN(2)
 		some := sources[i][:min(len(sources[i]), r.IntN(8))]
 		sources[i] = sources[i][len(some):]
-		promise := second
+		watermark := second
 		for _, c := range some {
 			writers[i].Stamped(&c.Frame)
-			promise = c.Time - second
+			watermark = c.Time - second
 			key := rowKey{c.Time - c.Time%window, c.Flow.String(), newFramePath(c.Hops).text}
 			counted[c.id] = append(counted[c.id], key)
 		}
 		if len(sources[i]) == 0 {
-			promise = event.Ended
+			watermark = event.Ended
 		}
-		add(writers[i], promise)
+		add(writers[i], watermark)
 	}
 	return hops, counted
 }

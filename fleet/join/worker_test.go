@@ -82,12 +82,12 @@ func TestSilent(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("stamps-0", Options{Silence: time.Minute, Expect: []string{"leaf1", "leaf2"}}, result.Position{}, now)
 	seq := uint64(0)
-	add := func(w *event.Writer, at, promise int64) {
+	add := func(w *event.Writer, at, watermark int64) {
 		t.Helper()
 		f := event.Frame{Time: at, Hops: []event.Hop{{Switch: 1, Arrival: at, Departure: at + 100}}}
 		w.Stamped(&f)
 		seq++
-		if err := p.Consume(seq, w.Finish(promise), now); err != nil {
+		if err := p.Consume(seq, w.Finish(watermark), now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,11 +211,11 @@ func TestStoreAway(t *testing.T) {
 			leaf1, _ := event.NewWriter(result.Stamps, "leaf1")
 			leaf2, _ := event.NewWriter(result.Stamps, "leaf2")
 			for _, m := range []struct {
-				from        *event.Writer
-				at, promise int64
+				from          *event.Writer
+				at, watermark int64
 			}{{leaf1, 1, 20}, {leaf2, 2, 20}, {leaf1, 21, 30}, {leaf1, 31, 60}, {leaf2, 22, 60}} {
 				m.from.Stamped(&event.Frame{Time: m.at * second, Hops: make([]event.Hop, 1)})
-				if _, err := log.Append(t.Context(), "tailstamp-0", "", slices.Clone(m.from.Finish(m.promise*second))); err != nil {
+				if _, err := log.Append(t.Context(), "tailstamp-0", "", slices.Clone(m.from.Finish(m.watermark*second))); err != nil {
 					t.Fatal(err)
 				}
 			}

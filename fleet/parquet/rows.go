@@ -249,27 +249,27 @@ func (r *sketchRow) row() result.Sketch {
 }
 
 type sourceRow struct {
-	Name     string `parquet:"source,dict"`
-	Kind     string `parquet:"kind,dict"`
-	Batches  int64  `parquet:"batches"`
-	Events   int64  `parquet:"events"`
-	Lost     int64  `parquet:"batches_lost"`
-	Twice    int64  `parquet:"batches_twice"`
-	Bad      int64  `parquet:"batches_bad"`
-	Late     int64  `parquet:"events_late"`
-	LeftOut  int64  `parquet:"events_left_out"`
-	Latest   *int64 `parquet:"latest_ns"`
-	Reported *int64 `parquet:"told_ns"`
-	Silent   bool   `parquet:"silent"`
-	Number   uint64 `parquet:"number"`
-	Promise  int64  `parquet:"promise_ns"`
+	Name      string `parquet:"source,dict"`
+	Kind      string `parquet:"kind,dict"`
+	Batches   int64  `parquet:"batches"`
+	Events    int64  `parquet:"events"`
+	Lost      int64  `parquet:"batches_lost"`
+	Twice     int64  `parquet:"batches_twice"`
+	Bad       int64  `parquet:"batches_bad"`
+	Late      int64  `parquet:"events_late"`
+	LeftOut   int64  `parquet:"events_left_out"`
+	Latest    *int64 `parquet:"latest_ns"`
+	Reported  *int64 `parquet:"told_ns"`
+	Silent    bool   `parquet:"silent"`
+	Number    uint64 `parquet:"number"`
+	Watermark int64  `parquet:"promise_ns"`
 }
 
 func fromSource(s *result.Source) sourceRow {
 	return sourceRow{
 		Name: s.Name, Kind: s.Kind, Batches: s.Batches, Events: s.Events, Lost: s.Lost, Twice: s.Twice, Bad: s.Bad,
 		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Reported: known(s.ReportedUntil, s.ReportedUntil != 0),
-		Silent: s.Silent, Number: s.Number, Promise: s.Promise,
+		Silent: s.Silent, Number: s.Number, Watermark: s.Watermark,
 	}
 }
 
@@ -277,7 +277,7 @@ func (r *sourceRow) row() result.Source {
 	return result.Source{
 		Name: r.Name, Kind: r.Kind, Batches: r.Batches, Events: r.Events, Lost: r.Lost, Twice: r.Twice, Bad: r.Bad,
 		Late: r.Late, LeftOut: r.LeftOut,
-		Latest: or(r.Latest, 0), ReportedUntil: or(r.Reported, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
+		Latest: or(r.Latest, 0), ReportedUntil: or(r.Reported, 0), Silent: r.Silent, Number: r.Number, Watermark: r.Watermark,
 	}
 }
 

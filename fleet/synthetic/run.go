@@ -90,7 +90,7 @@ func joined(ctx context.Context, s Shape, store result.Store) error {
 		}
 		ended := 0
 		for _, from := range at.Sources {
-			if from.Promise == event.Ended {
+			if from.Watermark == event.Ended {
 				ended++
 			}
 		}
@@ -163,8 +163,8 @@ func (s *Shape) send(ctx context.Context, log stream.Log) (sent, Result, error) 
 
 // frames generates all frames of the fleet, and passes batches to the senders.
 func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool *sync.Pool) error {
-	flush := func(from *sender, partition int, promise int64) error {
-		data := append(pool.Get().([]byte), from.writers[partition].Finish(promise)...)
+	flush := func(from *sender, partition int, watermark int64) error {
+		data := append(pool.Get().([]byte), from.writers[partition].Finish(watermark)...)
 		from.messages++
 		from.bytes += int64(len(data))
 		select {
@@ -174,10 +174,10 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 			return ctx.Err()
 		}
 	}
-	all := func(promise int64) error {
+	all := func(watermark int64) error {
 		for _, from := range senders {
 			for i := range from.writers {
-				if err := flush(from, i, promise); err != nil {
+				if err := flush(from, i, watermark); err != nil {
 					return err
 				}
 			}
