@@ -43,10 +43,10 @@ type alarmsData struct {
 // An alarmRow is the state of a graph; Alarm is nil if it has none.
 type alarmRow struct {
 	*alarm.Graph
-	Class string
-	Href  string
-	Alarm *alarmDetail
-	Worth []string
+	Class   string
+	Href    string
+	Alarm   *alarmDetail
+	Caveats []string
 }
 
 type alarmDetail struct {
@@ -63,7 +63,7 @@ type alarmCluster struct {
 	Href     string
 	Lost     string
 	Links    []alarmLink
-	Worth    []string
+	Caveats  []string
 }
 
 type alarmLink struct{ Name, Lost string }
@@ -71,8 +71,8 @@ type alarmLink struct{ Name, Lost string }
 type clearedRow struct {
 	Graph string
 	alarm.Alarm
-	Lost  string
-	Worth []string
+	Lost    string
+	Caveats []string
 }
 
 // mostCleared is the number of cleared alarms that are shown, the latest ones.
@@ -119,7 +119,7 @@ func (d *alarmsData) clear(g *alarm.Graph) {
 	for _, a := range g.Alarms {
 		if a.Cleared != 0 {
 			d.Cleared = append(d.Cleared, clearedRow{Graph: g.Name, Alarm: a, Lost: lostText(a.Last.Alarm),
-				Worth: alarmWorth(&a)})
+				Caveats: alarmCaveats(&a)})
 		}
 	}
 }
@@ -132,16 +132,16 @@ func (p *Page) alarmRow(q *request, g *alarm.Graph) alarmRow {
 		a := &g.Alarms[len(g.Alarms)-1]
 		r.Alarm = p.alarmDetail(q, g.Name, a)
 		r.Alarm.Before = a.Raised == g.Periods[0].Start
-		r.Worth = alarmWorth(a)
+		r.Caveats = alarmCaveats(a)
 	case alarm.NotKnown:
 		r.Class = "unknown"
 	}
 	if n := len(g.Periods); n == 0 {
-		r.Worth = append(r.Worth, "no row of this graph in this time")
+		r.Caveats = append(r.Caveats, "no row of this graph in this time")
 	} else if g.Stale {
-		r.Worth = append(r.Worth, "no row since "+p.timeText(g.Newest)+", though some must have come")
+		r.Caveats = append(r.Caveats, "no row since "+p.timeText(g.Newest)+", though some must have come")
 	}
-	r.Worth = append(r.Worth, uncertainWords(g.Doubt, "the newest: ")...)
+	r.Caveats = append(r.Caveats, uncertainWords(g.Doubt, "the newest: ")...)
 	return r
 }
 
@@ -149,7 +149,7 @@ func (p *Page) alarmRow(q *request, g *alarm.Graph) alarmRow {
 func (p *Page) alarmDetail(q *request, graph string, a *alarm.Alarm) *alarmDetail {
 	d := &alarmDetail{Alarm: a, Lost: lostText(a.Last.Alarm)}
 	for _, l := range a.Last.Alarm.Clusters {
-		c := alarmCluster{From: l.From(), To: l.To(), Lost: l.Bounds(a.Last.Alarm).String(), Worth: l.Reasons,
+		c := alarmCluster{From: l.From(), To: l.To(), Lost: l.Bounds(a.Last.Alarm).String(), Caveats: l.Reasons,
 			Href: q.Link("/marking", "q", graph)}
 		of := rows.SeriesKey{Flow: graph, Cluster: p.cfg.Alarms.Cluster(graph, l.From(), l.To()), From: l.From(), To: l.To()}
 		if q.snap.Series[of] != nil {
@@ -176,7 +176,7 @@ func lostText(a marks.Alarm) string {
 }
 
 // alarmWorth returns why an alarm may be inexact.
-func alarmWorth(a *alarm.Alarm) (why []string) {
+func alarmCaveats(a *alarm.Alarm) (why []string) {
 	if w := &a.Last.Alarm.Whole; !w.LossValid {
 		why = append(why, "the loss of the whole is unknown: "+strings.Join(w.Reasons, ", "))
 	}

@@ -293,9 +293,9 @@ func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) floa
 	long := w.cellsFor(w.tablesOf(own))
 	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.sc.all(w.p.seg, w.p.bits, on)}
 	best := math.Inf(-1)
-	for j, worth := range w.r.worth(w.p, o, f.bits) {
+	for j, upper := range w.r.upperBounds(w.p, o, f.bits) {
 		if q := w.r.cellsOf(max(long, min(j, 1))); q <= f.cells {
-			best = max(best, worth+w.r.rest[w.i+1][f.bits-j][f.cells-q])
+			best = max(best, upper+w.r.rest[w.i+1][f.bits-j][f.cells-q])
 		}
 	}
 	return w.value + best

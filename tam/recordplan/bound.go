@@ -287,7 +287,7 @@ func (r *relaxation) cellsOf(long int) int {
 // largeValues bounds a large piece: the contribution of its best bits in addition to its must-record tables.
 func (r *relaxation) largeValues(p *piece, v [][]float64) {
 	long := r.x.cellsFor(r.x.tablesOf(p.must))
-	for j, w := range r.worth(p, p.start, p.most-len(p.must)) {
+	for j, w := range r.upperBounds(p, p.start, p.most-len(p.must)) {
 		if q := r.cellsOf(max(long, min(j, 1))); q <= r.cells {
 			v[len(p.must)+j][q] = w
 		}

@@ -36,7 +36,7 @@ type outlook struct {
 // worth returns upper bounds of the piece's entropy minus the price of its cells, for 0, 1, ... n further bits. A set
 // costs at least as much as its tables on the heavy chain. It also costs at least as much as the bits that it has, or,
 // without any, as the cheapest bit that may be added.
-func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
+func (r *relaxation) upperBounds(p *piece, o outlook, n int) []float64 {
 	heavy, any := 0.0, r.costOf(r.x.tablesOf(o.own))
 	for i, b := range p.bits {
 		if p.heavy[i] && r.pays(b) && slices.Contains(o.own, b) {

@@ -32,13 +32,13 @@ func (s *run) curveOf(ctx context.Context, c *Curve, g *record.Graph, seed uint6
 		if err != nil {
 			return nil, fmt.Errorf("%s with %d bits, seed %d: %w", c.Name, n, seed, err)
 		}
-		list[i] = s.worth(c, p)
+		list[i] = s.measure(c, p)
 		s.Done(1)
 	}
 	return list, nil
 }
 
-func (s *run) worth(c *Curve, p bench.TimedPlan) measured {
+func (s *run) measure(c *Curve, p bench.TimedPlan) measured {
 	v := measured{"entropy": p.Entropy, "sets": float64(p.Sets), "solves": float64(p.Solves)}
 	if s.Study == Effort {
 		v["seconds"] = p.Elapsed.Seconds()
