@@ -23,7 +23,7 @@ type AccountsReport struct {
 	Balanced   bool              `json:"balanced"`
 }
 
-func booksReport(b saisim.FrameCounts) AccountsReport {
+func accountsReport(b saisim.FrameCounts) AccountsReport {
 	r := AccountsReport{
 		Received: b.Received, Injected: b.Injected, Copies: b.Copies, Sent: b.Sent, ToCPU: b.ToCPU,
 		Dropped: map[string]uint64{}, InFlight: b.InFlight, Queued: b.Queued, Balanced: b.Balanced(),

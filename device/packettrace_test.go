@@ -41,7 +41,7 @@ func TestPacketTraceByShell(t *testing.T) {
 	defer func() { stop(); <-done }()
 	for status.Code(ask(`{"in":"Ethernet0"}`)) == codes.Unavailable { // it has not subscribed yet
 	}
-	before := s.Chip.Books()
+	before := s.Chip.FrameCounts()
 	for line, want := range map[string][]string{
 		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8": {
 			"Fate : sent by Ethernet1", "chip.acl         EDGE         miss", "10.2.0.8/32", "copy 1: ttl 64 -> 63",
@@ -87,8 +87,8 @@ func TestPacketTraceByShell(t *testing.T) {
 		!strings.Contains(found.String(), "sent by Ethernet1") {
 		t.Errorf("the answer by gNMI: %v, %v", found, err)
 	}
-	if s.Chip.Books() != before {
-		t.Errorf("the books are %+v, were %+v", s.Chip.Books(), before)
+	if s.Chip.FrameCounts() != before {
+		t.Errorf("the books are %+v, were %+v", s.Chip.FrameCounts(), before)
 	}
 }
 

@@ -26,7 +26,7 @@ type Report struct {
 
 	Ports        map[string]PortReport    `json:"ports"`
 	CPU          CPUReport                `json:"cpu"`
-	Books        AccountsReport           `json:"books"`
+	Accounts     AccountsReport           `json:"books"`
 	TailStamping map[string]SessionReport `json:"tailstamping"`
 	// FlyMon holds the measurements of the tasks, and Queries the answers to queries. nil means that there are none.
 	FlyMon  map[string]TaskReport   `json:"flymon,omitempty"`
@@ -105,8 +105,8 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 			r.Ports[name] = s.portReport(id)
 		}
 	}
-	books := s.Chip.Books()
-	r.CPU.Sent, r.Books = books.ToCPU, booksReport(books)
+	counts := s.Chip.FrameCounts()
+	r.CPU.Sent, r.Accounts = counts.ToCPU, accountsReport(counts)
 	r.SwitchID = t.Row(swss.ApplDB, schema.AppTAMSwitch, schema.TAMGlobalKey)["op-switch-id"]
 	for _, part := range []func(*swss.Reading) error{r.sessions, r.tasks, r.recordings} {
 		wrong := part(t)

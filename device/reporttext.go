@@ -23,7 +23,7 @@ func (r *Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", name, p.Received, p.Sent, reasons(p.Dropped))
 	}
 	fmt.Fprintf(w, "CPU\t\t%d\t\n", r.CPU.Sent)
-	b := r.Books
+	b := r.Accounts
 	balanced := map[bool]string{true: "balanced", false: "NOT BALANCED"}[b.Balanced]
 	fmt.Fprintf(w,
 		"\nBooks: received %d + injected %d + copies %d = sent %d + to CPU %d + dropped %d + in flight %d: %s\n",

@@ -163,11 +163,11 @@ func TestRoutedSwitch(t *testing.T) {
 		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: drop.NoRoute},
 		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: drop.Blackhole},
 	} {
-		before := r.Chip.Books().Dropped
+		before := r.Chip.FrameCounts().Dropped
 		got := r.send(tt.port, ipFrame(t, devicetest.HostMAC(5+byte(tt.port)), tt.src, tt.dst, tt.ttl, 1))
 		if tt.want == "" {
-			if len(got) > 0 || r.Chip.Books().Dropped[tt.drop] != before[tt.drop]+1 {
-				t.Errorf("%s: %d copies left; dropped %v, before %v", tt.name, len(got), r.Chip.Books().Dropped, before)
+			if len(got) > 0 || r.Chip.FrameCounts().Dropped[tt.drop] != before[tt.drop]+1 {
+				t.Errorf("%s: %d copies left; dropped %v, before %v", tt.name, len(got), r.Chip.FrameCounts().Dropped, before)
 			}
 			continue
 		}

@@ -42,7 +42,7 @@ func TestTruthInTheReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := report.Books
+	b := report.Accounts
 	if !b.Balanced || b.Received != 5 || b.Sent != 3 || b.DroppedAll != 2 || b.Dropped["no-vlan"] != 1 ||
 		b.Dropped["runt"] != 1 {
 		t.Errorf("books %+v", b)

@@ -110,7 +110,7 @@ type Counts struct {
 // A Node is the state of a switch at the end.
 type Node struct {
 	*device.Report
-	Books    saisim.FrameCounts `json:"-"`
+	Frames   saisim.FrameCounts `json:"-"`
 	Balanced bool               `json:"books_balance"`
 	Error    int64              `json:"clock_error_ns"`
 }
@@ -132,7 +132,7 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("switch %s: %w", n.s.Name, err)
 		}
-		b := n.sim.Chip.Books()
+		b := n.sim.Chip.FrameCounts()
 		r.Switches[n.s.Name] = &Node{report, b, b.Balanced(), int64(n.sim.Chip.ClockError(n.sim.Chip.Now()))}
 		plans, err := n.plans.Files()
 		if err != nil {

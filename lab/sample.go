@@ -107,7 +107,7 @@ func (s *sampler) value(n *node) int64 {
 	chip := n.sim.Chip
 	switch s.m.What {
 	case "buffer-bytes":
-		b := chip.Books()
+		b := chip.FrameCounts()
 		return int64(b.QueuedBytes)
 	case "clock-error":
 		return int64(chip.ClockError(chip.Now()))

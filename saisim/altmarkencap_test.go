@@ -103,7 +103,7 @@ func TestEncapDoesNotAllocate(t *testing.T) {
 		l.pause = 20 // all encapsulated packets leave by the same port
 		l.allocatesNothing(t, 200_000)
 		l.balanced()
-		if b := l.Books(); l.sent == 0 || b.ToCPU > 0 {
+		if b := l.FrameCounts(); l.sent == 0 || b.ToCPU > 0 {
 			t.Errorf("ends %t: %d frames left; books %+v", ends, l.sent, b)
 		}
 	}

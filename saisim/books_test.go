@@ -34,9 +34,9 @@ func FuzzFrames(f *testing.F) {
 			return
 		}
 		in := saisim.Frame{Data: data, Len: len(data) + int(extra)}
-		before := r.Books()
+		before := r.FrameCounts()
 		outs := r.sendAt(0, r.Now(), in)
-		if b := r.Books(); !b.Balanced() || b.InFlight != 0 || b.Received != before.Received+1 {
+		if b := r.FrameCounts(); !b.Balanced() || b.InFlight != 0 || b.Received != before.Received+1 {
 			t.Fatalf("books %+v", b)
 		}
 		for _, o := range outs {

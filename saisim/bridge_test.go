@@ -306,7 +306,7 @@ func TestInject(t *testing.T) {
 		outs[0].at != at+toMAC+8 {
 		t.Errorf("left %v", outs)
 	}
-	if b := r.Books(); b.Injected != 1 || b.Sent != 1 {
+	if b := r.FrameCounts(); b.Injected != 1 || b.Sent != 1 {
 		t.Errorf("books %+v", b)
 	}
 	if err := r.Inject(99, saisim.Frame{Data: f}); err == nil {
@@ -377,7 +377,7 @@ func TestInjectVLAN(t *testing.T) {
 	if err := r.InjectVLAN(100, saisim.Frame{Data: untagged[:13]}); err == nil {
 		t.Error("a frame without a whole header was taken")
 	}
-	if b := r.Books(); b.Injected != 3 || b.InFlight != 0 || b.Queued != 0 {
+	if b := r.FrameCounts(); b.Injected != 3 || b.InFlight != 0 || b.Queued != 0 {
 		t.Errorf("books %+v", b)
 	}
 }
@@ -393,7 +393,7 @@ func TestInjectVLANThatGoes(t *testing.T) {
 	if outs := r.drain(); len(outs) != 0 {
 		t.Errorf("left %v", outs)
 	}
-	if b := r.Books(); b.Dropped[drop.NoVLAN] != 1 {
+	if b := r.FrameCounts(); b.Dropped[drop.NoVLAN] != 1 {
 		t.Errorf("books %+v, want one dropped for want of a VLAN", b)
 	}
 }

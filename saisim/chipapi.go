@@ -42,10 +42,10 @@ func (c *Chip) Describe() *record.Graph {
 
 // Books returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the other
 // counts.
-func (c *Chip) Books() FrameCounts {
+func (c *Chip) FrameCounts() FrameCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.engine.Books()
+	return c.engine.FrameCounts()
 }
 
 // PortCounters returns a port's counters, and false if there is no such port. ClearStats does not clear them.

@@ -35,7 +35,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	chip.Advance(2000)
-	b := chip.Books()
+	b := chip.FrameCounts()
 	fmt.Printf("of the copies for the other ports %d were dropped: %s\n", b.Dropped[drop.EgressDown], drop.EgressDown)
 	// Output:
 	// 60 bytes leave port 1 at cycle 1100

@@ -228,7 +228,7 @@ func (r *rig) drain() []sent {
 
 func (r *rig) balanced() {
 	r.Helper()
-	if b := r.Books(); !b.Balanced() {
+	if b := r.FrameCounts(); !b.Balanced() {
 		r.Fatalf("the books do not balance: %+v", b)
 	}
 }

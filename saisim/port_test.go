@@ -46,7 +46,7 @@ func TestBreakout(t *testing.T) {
 	r.remove(sai.ObjectTypePort, r.oid(0))
 	r.balanced()
 	r.drain()
-	if b := r.Books(); b.Dropped[drop.PortRemoved] == 0 || b.InFlight != 0 {
+	if b := r.FrameCounts(); b.Dropped[drop.PortRemoved] == 0 || b.InFlight != 0 {
 		t.Errorf("books %+v", b)
 	}
 	for lane := range uint64(4) {
@@ -145,12 +145,12 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 			if q, _ := r.QueueState(3, 0); q.Packets != 3 || len(r.outs) != tt.sent {
 				t.Fatalf("%d wait and %d are sent at 3075, want 3 and %d", q.Packets, len(r.outs), tt.sent)
 			}
-			was := r.Books()
+			was := r.FrameCounts()
 			tt.end(r)
 			if outs := r.drain(); len(outs) != tt.sent {
 				t.Errorf("%d are sent in all, want %d", len(outs), tt.sent)
 			}
-			b := r.Books()
+			b := r.FrameCounts()
 			for why, n := range b.Dropped {
 				want := uint64(0)
 				if drop.Reason(why) == tt.why {
@@ -303,7 +303,7 @@ func TestReceiveRefuses(t *testing.T) {
 			t.Errorf("%s: no error", tt.name)
 		}
 	}
-	if b := r.Books(); b.Received != 0 {
+	if b := r.FrameCounts(); b.Received != 0 {
 		t.Errorf("books %+v", b)
 	}
 }

@@ -70,14 +70,14 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, tt := range recordedLoads() {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newRecordedLoad(t, tt)
-			before := l.Books().Copies
+			before := l.FrameCounts().Copies
 			l.allocatesNothing(t, 10_000)
 			l.drain()
 			want := 0
 			if tt.sample > 0 {
 				want = 21_000 / int(tt.sample)
 			}
-			if records := l.Books().Copies - before; records != uint64(want) {
+			if records := l.FrameCounts().Copies - before; records != uint64(want) {
 				t.Errorf("%d records, want %d", records, want)
 			}
 		})

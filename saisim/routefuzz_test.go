@@ -31,7 +31,7 @@ func FuzzRoute(f *testing.F) {
 		mac := rifMAC(0)
 		data = append(append([]byte{}, mac[:]...), data[6:]...)
 		outs := r.sendAt(0, r.Now(), saisim.Frame{Data: data})
-		if b := r.Books(); !b.Balanced() || b.InFlight != 0 {
+		if b := r.FrameCounts(); !b.Balanced() || b.InFlight != 0 {
 			t.Fatalf("books %+v", b)
 		}
 		for _, o := range outs {

@@ -188,8 +188,8 @@ func TestSAIPolicerActions(t *testing.T) {
 		action sai.Enum // action of the trap
 		drops  []sai.AttrID
 		// destinations of four frames that are green, green, yellow, red: to the CPU, and how many are flooded
-		want  string
-		books string
+		want   string
+		counts string
 	}{
 		{"nothing is dropped", sai.PacketActionTrap, nil, "cpu cpu cpu cpu", "policer 0, discards 0, copies 0"},
 		{"red is dropped", sai.PacketActionTrap, []sai.AttrID{sai.PolicerAttrRedPacketAction}, "cpu cpu cpu -",
@@ -222,14 +222,14 @@ func TestSAIPolicerActions(t *testing.T) {
 			if s := strings.Join(got, " "); s != tt.want {
 				t.Errorf("%s, want %s", s, tt.want)
 			}
-			b := p.Books()
+			b := p.FrameCounts()
 			discards, err := p.Stats(context.Background(), p.port(0), []sai.StatID{sai.PortStatIfInDiscards})
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := fmt.Sprintf("policer %d, discards %d, copies %d", b.Dropped[drop.Policer], discards[0], b.Copies)
-			if s != tt.books || !b.Balanced() {
-				t.Errorf("%s, balanced %v; want %s", s, b.Balanced(), tt.books)
+			if s != tt.counts || !b.Balanced() {
+				t.Errorf("%s, balanced %v; want %s", s, b.Balanced(), tt.counts)
 			}
 			all := p.stats(sai.PolicerStatPackets, sai.PolicerStatAttrBytes, sai.PolicerStatGreenBytes,
 				sai.PolicerStatYellowBytes, sai.PolicerStatRedBytes)

@@ -95,7 +95,7 @@ func TestSAISamples(t *testing.T) {
 	if got := len(s.samples); got < n/4-100 || got > n/4+100 {
 		t.Errorf("%d samples of %d frames, want one in 4", got, n)
 	}
-	if b := s.Books(); !b.Balanced() {
+	if b := s.FrameCounts(); !b.Balanced() {
 		t.Errorf("%+v", b)
 	}
 }
@@ -144,7 +144,7 @@ func TestSAISampleTrap(t *testing.T) {
 		t.Errorf("%d samples, want 4, of which the last knows of 2 that are lost and 6 in all: %+v", len(s.samples),
 			s.samples)
 	}
-	if n := s.Books().Dropped[drop.Policer]; n != 2 {
+	if n := s.FrameCounts().Dropped[drop.Policer]; n != 2 {
 		t.Errorf("%d dropped by the policer, want 2", n)
 	}
 	for _, action := range []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop} {
@@ -213,7 +213,7 @@ func TestSAISampleEntries(t *testing.T) {
 	if got := s.samples[6].Sample; !got.Dropped || got.Why != drop.EgressACL || got.Copies != 0 || got.Port != 1 {
 		t.Errorf("dropped as it leaves: %+v", got)
 	}
-	if b := s.Books(); !b.Balanced() {
+	if b := s.FrameCounts(); !b.Balanced() {
 		t.Errorf("%+v", b)
 	}
 	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, in,

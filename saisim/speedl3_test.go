@@ -74,7 +74,7 @@ func TestL3DoesNotAllocate(t *testing.T) {
 			l := load(t)
 			l.allocatesNothing(t, 20_000)
 			l.balanced()
-			if b := l.Books(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+
+			if b := l.FrameCounts(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+
 				b.Dropped[drop.Buffer] != b.Received {
 				t.Errorf("%d frames left; books %+v", l.sent, b)
 			}

@@ -41,7 +41,7 @@ func (v *WhyView) Dropped() (all [drop.NumReasons]uint64, ports map[PortID]PortC
 	for _, id := range v.chip.objects.Ports() {
 		ports[id], _ = v.engine.PortCounters(id)
 	}
-	return v.engine.Books().Dropped, ports
+	return v.engine.FrameCounts().Dropped, ports
 }
 
 // LostIn returns the number of frames that arrived on the wires of existing ports and were lost before they reached the

@@ -36,7 +36,7 @@ func TestFRRLinkCutECMP(t *testing.T) {
 	stop4 := n.startIperf("10.2.0.2", "5201", "-4", "-P", ecmpStreams, "-b", ecmpRate)
 	stop6 := n.startIperf("2001:db8:2::2", "5202", "-6", "-P", ecmpStreams, "-b", ecmpRate)
 	flows["flow"].await(2 * cutPeriods)
-	even := n.books().since(n.began)
+	even := n.readCounters().since(n.began)
 	t.Logf("frames from the first switch: %d by the first link, %d by the second", even["s1 Ethernet4 wire sent"],
 		even["s1 Ethernet8 wire sent"])
 	if min(even["s1 Ethernet4 wire sent"], even["s1 Ethernet8 wire sent"]) < 1000 {
@@ -56,14 +56,14 @@ func TestFRRLinkCutECMP(t *testing.T) {
 			what, over string
 			do         func()
 		}{{cut.what, cut.left, cut.down}, {cut.what + ", healed", n.links(), cut.heal}} {
-			before, missing := n.books(), [2]int{flows["flow"].missing(), flows["flow6"].missing()}
+			before, missing := n.readCounters(), [2]int{flows["flow"].missing(), flows["flow6"].missing()}
 			turn.do()
 			took := n.over(turn.over)
 			flows["flow"].await(cutPeriods)
 			t.Logf("%s: the routes are at %s after %s; lost are %d packets of the flow, %d of that by IPv6; %s", turn.what,
 				turn.over,
 				took.Round(time.Millisecond), flows["flow"].missing()-missing[0], flows["flow6"].missing()-missing[1],
-				n.books().since(before).losses())
+				n.readCounters().since(before).losses())
 		}
 	}
 	stop4()

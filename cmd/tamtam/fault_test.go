@@ -16,10 +16,10 @@ import (
 
 // faultController runs the fault desk of a syncd that accepts faults, until the test ends.
 func faultController(t *testing.T, r *swss.Redis) *fault.Controller {
-	desk := fault.NewController("syncd", r, true, slog.New(slog.DiscardHandler))
+	controller := fault.NewController("syncd", r, true, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- desk.Run(ctx) }()
+	go func() { ended <- controller.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -32,14 +32,14 @@ func faultController(t *testing.T, r *swss.Redis) *fault.Controller {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return desk
+	return controller
 }
 
 // Every fault has its command, which prints the faults in force, and until when.
 func TestFaultCommands(t *testing.T) {
 	r := swsstest.Start(t)
-	desk := faultController(t, r)
-	if err := desk.Drive(noClock{}); err != nil {
+	controller := faultController(t, r)
+	if err := controller.Drive(noClock{}); err != nil {
 		t.Fatal(err)
 	}
 	do := func(line string) (int, string) {

@@ -43,13 +43,13 @@ func TestFRRLACP(t *testing.T) {
 			"set down at the first switch": n.sets(0, link+" up"), "set down at the second switch": n.sets(1, link+" up"),
 			"deleted": func() { n.link(link) },
 		}[what]
-		before, missing := n.books(), flow.missing()
+		before, missing := n.readCounters(), flow.missing()
 		down()
 		took := n.member(port, schema.OperDown)
 		flow.await(cutPeriods)
 		t.Logf("%s %s: the other link has all after %s; %d packets of the flow lost; %s", port, what,
-			took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
-		before, missing = n.books(), flow.missing()
+			took.Round(time.Millisecond), flow.missing()-missing, n.readCounters().since(before).losses())
+		before, missing = n.readCounters(), flow.missing()
 		heal()
 		took = n.member(port, schema.OperUp)
 		flow.await(cutPeriods)
@@ -59,7 +59,7 @@ func TestFRRLACP(t *testing.T) {
 			lost = flow.missing() - missing
 		}
 		t.Logf("%s %s, healed: both links carry traffic after %s; %d packets of the flow lost; %s", port, what,
-			took.Round(time.Millisecond), lost, n.books().since(before).losses())
+			took.Round(time.Millisecond), lost, n.readCounters().since(before).losses())
 		if lost > 0 {
 			t.Errorf("%d packets of the flow were lost when the link had healed: nobody may send before the other receives",
 				lost)
@@ -68,7 +68,7 @@ func TestFRRLACP(t *testing.T) {
 			t.Errorf("BGP has noticed: sessions were made %s times, and then %s", sessions, now)
 		}
 	}
-	before, missing := n.books(), flow.missing()
+	before, missing := n.readCounters(), flow.missing()
 	n.sets(0, "eth2 down")()
 	n.sets(0, "eth3 down")()
 	for _, s := range n.switches {
@@ -82,7 +82,7 @@ func TestFRRLACP(t *testing.T) {
 	took := n.over(cutLAG)
 	flow.await(cutPeriods)
 	t.Logf("both set down, and healed: the routes are back after %s; %d packets of the flow lost; %s",
-		took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
+		took.Round(time.Millisecond), flow.missing()-missing, n.readCounters().since(before).losses())
 	stopTCP()
 	flow.stop()
 	for _, s := range n.switches { // wait until no frames are in flight

@@ -56,19 +56,19 @@ func TestFRRLinkCut(t *testing.T) {
 		{"deleted", func() { mustIn(t, n.sides[0], "ip link del eth2") }, func() { n.link("eth2") }},
 	}
 	for _, cut := range cuts {
-		before := n.books()
+		before := n.readCounters()
 		missing := flow.missing()
 		cut.down()
 		took := n.over("Ethernet8")
 		flow.await(cutPeriods)
 		t.Logf("%s: the routes are at the second link after %s; %d packets of the flow lost; %s", cut.what,
-			took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
-		before, missing = n.books(), flow.missing()
+			took.Round(time.Millisecond), flow.missing()-missing, n.readCounters().since(before).losses())
+		before, missing = n.readCounters(), flow.missing()
 		cut.heal()
 		took = n.over("Ethernet4")
 		flow.await(cutPeriods)
 		t.Logf("%s, healed: the routes are at the first link after %s; %d packets of the flow lost; %s", cut.what,
-			took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
+			took.Round(time.Millisecond), flow.missing()-missing, n.readCounters().since(before).losses())
 	}
 	stopTCP()
 	flow.stop()
@@ -90,9 +90,9 @@ type cutNet struct {
 	sides    [2]string
 	hosts    [2]*netns.Namespace
 	switches [2]*frrSwitch
-	both     bool  // true if IPv6 is used too, and both links equally
-	lag      bool  // true if the links are one PortChannel, which is down at first
-	began    books // counters before BGP started
+	both     bool     // true if IPv6 is used too, and both links equally
+	lag      bool     // true if the links are one PortChannel, which is down at first
+	began    counters // counters before BGP started
 }
 
 // newCutNet creates the namespaces and links. eth1 of a switch leads to its host. eth2, eth3 and, for gNMI, mgmt lead
@@ -307,11 +307,11 @@ func (n *cutNet) startIperf(to, port string, options ...string) (stop func()) {
 }
 
 // books maps the names of counters, with the switch or host that has them, to their values.
-type books map[string]int64
+type counters map[string]int64
 
 // books reads all counters.
-func (n *cutNet) books() books {
-	b := books{}
+func (n *cutNet) readCounters() counters {
+	b := counters{}
 	for i, h := range n.hosts {
 		var err error
 		var received, sent uint64
@@ -328,7 +328,7 @@ func (n *cutNet) books() books {
 }
 
 // read reads the counters of a switch: of its wires, of its chip's ports, and of the interfaces of its own Linux.
-func (s *frrSwitch) read(b books, who string) {
+func (s *frrSwitch) read(b counters, who string) {
 	s.t.Helper()
 	number := func(row swss.FieldValues, field string) int64 {
 		v, err := strconv.ParseInt(row[field], 10, 64)
@@ -449,8 +449,8 @@ func linuxCounters(t *testing.T, ns string) map[string]linuxCount {
 }
 
 // since returns the differences to an earlier reading.
-func (b books) since(then books) books {
-	d := books{}
+func (b counters) since(then counters) counters {
+	d := counters{}
 	for name, n := range b {
 		d[name] = n - then[name]
 	}
@@ -458,7 +458,7 @@ func (b books) since(then books) books {
 }
 
 // sum adds up the counters with these names; * stands for any port.
-func (b books) sum(names ...string) (sum int64) {
+func (b counters) sum(names ...string) (sum int64) {
 	for _, name := range names {
 		if before, after, any := strings.Cut(name, "*"); any {
 			for _, port := range cutPorts() {
@@ -471,7 +471,7 @@ func (b books) sum(names ...string) (sum int64) {
 	return sum
 }
 
-func (b books) at(name string) int64 {
+func (b counters) at(name string) int64 {
 	n, ok := b[name]
 	if !ok {
 		panic("no counter " + name)
@@ -495,7 +495,7 @@ func dropsAt(who, port string) []string {
 }
 
 // losses describes which losses occurred where.
-func (b books) losses() string {
+func (b counters) losses() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		_, after, at := strings.Cut(name, " wire ")
@@ -537,7 +537,7 @@ func accounts() (list []account) {
 
 // unmoved waits until no counter changes any more, and returns the counters. So frames from before both switches
 // listened can be excluded.
-func (n *cutNet) unmoved() books {
+func (n *cutNet) unmoved() counters {
 	n.t.Helper()
 	for _, s := range n.switches {
 		for _, port := range cutPorts() {
@@ -547,25 +547,25 @@ func (n *cutNet) unmoved() books {
 			return s.row(swss.CountersDB, schema.CountersHost, "hostifd") != nil
 		})
 	}
-	before := n.books()
+	before := n.readCounters()
 	for began := time.Now(); time.Since(began) < 4*frrTime; {
 		<-time.After(cutRest)
-		now := n.books()
+		now := n.readCounters()
 		if maps.Equal(before, now) {
 			return now
 		}
 		before = now
 	}
-	n.t.Fatalf("without BGP and hosts there is no rest: %s", n.books().since(before).losses())
+	n.t.Fatalf("without BGP and hosts there is no rest: %s", n.readCounters().since(before).losses())
 	return nil
 }
 
 // settled waits until no frame is under way and all accounts hold for the counts since the beginning. It reports
 // accounts that do not hold.
-func (n *cutNet) settled() books {
+func (n *cutNet) settled() counters {
 	n.t.Helper()
 	for began := time.Now(); ; <-time.After(500 * time.Millisecond) {
-		b := n.books().since(n.began)
+		b := n.readCounters().since(n.began)
 		var wrong []string
 		for _, a := range accounts() {
 			if in, out := b.sum(a.in...), b.sum(a.outs...); in != out {

@@ -62,7 +62,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Ser
 	t.Cleanup(engine.Close)
 	// Here syncd answers. The long wait avoids a failure on a slow machine.
 	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0", Now: now,
-		BookWait: time.Minute})
+		AccountWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

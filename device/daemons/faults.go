@@ -17,10 +17,10 @@ func newFaultController(h *health, r *swss.Redis, c Common) *fault.Controller {
 }
 
 // disturbed returns a function that returns the kernel's clock state plus the clock offset that faults have set.
-func disturbed(desk *fault.Controller, kernel func() altmark.KernelClock) func() altmark.KernelClock {
+func disturbed(controller *fault.Controller, kernel func() altmark.KernelClock) func() altmark.KernelClock {
 	return func() altmark.KernelClock {
 		k := kernel()
-		k.Ahead += desk.Ahead()
+		k.Ahead += controller.Ahead()
 		return k
 	}
 }

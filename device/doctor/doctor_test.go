@@ -136,12 +136,12 @@ func TestFaultsOfRedis(t *testing.T) {
 		command(t, server, tt.back)
 		p.ask(t, tt.check).is(t, tt.check+" again", OK, "")
 	}
-	desk := r.DB(swss.StateDB).Subscribe(t.Context(), "TAMTAM_FAULT@tammgrd")
-	if _, err := desk.Receive(t.Context()); err != nil {
+	subscription := r.DB(swss.StateDB).Subscribe(t.Context(), "TAMTAM_FAULT@tammgrd")
+	if _, err := subscription.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.ask(t, "faults on purpose").is(t, "one takes faults", Warning, "can inject faults into tammgrd")
-	desk.Close()
+	subscription.Close()
 	p.Now = func() time.Time { return time.Now().Add(-time.Hour - 30*time.Second) }
 	p.ask(t, "clock").is(t, "an hour apart", Warning, "1h0m")
 	p.Now = time.Now

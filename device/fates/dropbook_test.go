@@ -19,7 +19,7 @@ import (
 // was received, sent by the CPU or copied has left, reached the CPU, was dropped, or is in flight. By reason and port,
 // the account contains all drops, like the ports' counters. By rule and flow, it contains only the drops that are still
 // kept.
-func TestDropBookBalances(t *testing.T) {
+func TestDropAccountBalances(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 40, Count: 2}, func(t *testing.T, seed uint64) {
@@ -40,10 +40,10 @@ func TestDropBookBalances(t *testing.T) {
 		for i := range 200 {
 			receive(g.frame(i))
 			if rnd.IntN(50) == 0 {
-				bookBalances(t, s, shows)
+				checkAccount(t, s, shows)
 			}
 		}
-		if a := bookBalances(t, s, shows); a.Lost != 0 {
+		if a := checkAccount(t, s, shows); a.Lost != 0 {
 			t.Errorf("%d lost before the chip, and none were", a.Lost)
 		}
 		id, _ := s.Chip.PortByName("Ethernet0")
@@ -54,22 +54,22 @@ func TestDropBookBalances(t *testing.T) {
 			evil[33] = byte(rnd.IntN(30))
 			receive([]string{"Ethernet0", "Ethernet1"}[i%2], evil)
 		}
-		if a := bookBalances(t, s, shows); a.Forgotten == 0 || a.Kept != saisim.KeptDrops || a.Lost != 33 {
+		if a := checkAccount(t, s, shows); a.Forgotten == 0 || a.Kept != saisim.KeptDrops || a.Lost != 33 {
 			t.Errorf("%d are kept, %d forgotten, %d lost before the chip; want 33 lost", a.Kept, a.Forgotten, a.Lost)
 		}
 	})
 }
 
 // bookBalances requests the account in all forms and checks that it balances.
-func bookBalances(t *testing.T, s *device.Sim, shows func(string) string) (a packettrace.DropsAnswer) {
+func checkAccount(t *testing.T, s *device.Sim, shows func(string) string) (a packettrace.DropsAnswer) {
 	t.Helper()
-	books := s.Chip.Books()
+	counts := s.Chip.FrameCounts()
 	dropped := uint64(0)
-	for _, n := range books.Dropped {
+	for _, n := range counts.Dropped {
 		dropped += n
 	}
-	if !books.Balanced() {
-		t.Errorf("books %+v", books)
+	if !counts.Balanced() {
+		t.Errorf("books %+v", counts)
 	}
 	for _, by := range []string{"reason", "port", "rule", "flow"} {
 		a = packettrace.DropsAnswer{}

@@ -333,14 +333,14 @@ func (f *fated) counters() {
 	f.kept()
 	f.readers()
 	f.debug()
-	books := f.Chip.Books()
+	counts := f.Chip.FrameCounts()
 	total := map[string]uint64{}
 	for k, n := range f.drops {
 		total[k[1]] += n
 	}
 	for r := range drop.NumReasons {
-		if books.Dropped[r] != total[r.String()] {
-			f.Errorf("the books have %d drops for %s, the model %d", books.Dropped[r], r, total[r.String()])
+		if counts.Dropped[r] != total[r.String()] {
+			f.Errorf("the books have %d drops for %s, the model %d", counts.Dropped[r], r, total[r.String()])
 		}
 	}
 	t := f.oracle.Reports()["all"]
@@ -353,8 +353,8 @@ func (f *fated) counters() {
 		f.Errorf("the oracle has %d frames, %d left, %d to the CPU, lost %v; the model %d, %d, %d, %v",
 			t.Frames, t.Delivered, t.ToCPU, lost, len(f.order), f.left, f.toCPU, f.drops)
 	}
-	if books.ToCPU != f.toCPU || !books.Balanced() {
-		f.Errorf("books %+v, to the CPU by the model %d", books, f.toCPU)
+	if counts.ToCPU != f.toCPU || !counts.Balanced() {
+		f.Errorf("books %+v, to the CPU by the model %d", counts, f.toCPU)
 	}
 }
 

@@ -394,7 +394,7 @@ func TestClockStep(t *testing.T) {
 }
 
 // A nil controller, or a controller that accepts no faults, has no effect.
-func TestNoDesk(t *testing.T) {
+func TestNoController(t *testing.T) {
 	var none *Controller
 	for _, d := range []*Controller{none, NewController("syncd", swsstest.Start(t), false, nil)} {
 		text, _ := d.InForce()

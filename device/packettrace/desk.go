@@ -35,7 +35,7 @@ type responder struct {
 }
 
 func newResponder(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *responder {
-	b := &book{names: map[config.ID]string{}}
+	b := &fateReader{names: map[config.ID]string{}}
 	d := &responder{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
 	d.asks = map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
 	d.requests = swss.NewNotificationConsumer(d.listener, r.DB(swss.StateDB), schema.PacketTraceChannel)

@@ -67,7 +67,7 @@ const NoPort = "no port that is there now"
 const mostRows = 1000
 
 // drops answers a JSON request for drops.
-func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
+func (b *fateReader) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
 	var q DropsRequest
 	if err := decode(request, &q); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (q *DropsRequest) options() (by string, last int, err error) {
 }
 
 // Drops answers a DropsRequest. r contains the names; nil means that there are none.
-func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
+func (b *fateReader) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
 	by, last, err := q.options()
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ type End struct {
 }
 
 // A book answers requests about the fates of packets. It remembers the names of deleted entries.
-type book struct{ names map[config.ID]string }
+type fateReader struct{ names map[config.ID]string }
 
 func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
 	asked := Request{Src: q.Src, Dst: q.Dst, Protocol: q.Protocol, SrcPort: q.SrcPort, DstPort: q.DstPort}
@@ -113,7 +113,7 @@ func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
 }
 
 // whyFlow answers a JSON request for a flow's packets, and makes the chip watch them from now on.
-func (b *book) whyFlow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
+func (b *fateReader) whyFlow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
 	var q FlowRequest
 	if err := decode(request, &q); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (b *book) whyFlow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, re
 }
 
 // Flow answers a FlowRequest. r contains the names; nil means that there are none.
-func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q FlowRequest) (*FlowAnswer, error) {
+func (b *fateReader) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q FlowRequest) (*FlowAnswer, error) {
 	f, last, err := q.flow()
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func fateOf(k *saisim.Kept) string {
 }
 
 // newNames returns the current names, and the remembered names of deleted objects.
-func (b *book) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
+func (b *fateReader) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
 	tables := chip.Tables(config.PortTable, config.LAGTable, config.VLANTable, config.BridgePortTable,
 		config.InterfaceTable, config.ACLEntryTable)
 	n, err := newNames(ctx, r, tables, chip.PortName)

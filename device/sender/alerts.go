@@ -35,8 +35,8 @@ func (s *Sender) alert(ctx context.Context, out *outputs.Output, host string) {
 	listener := swss.NewListener(s.cfg.Redis)
 	defer listener.Close()
 	a := &alerts{
-		table: swss.NewSubscriber(listener, s.cfg.Redis.DB(swss.StateDB), schema.StateAlarm).Bound(),
-		book:  alertmanager.NewBook(host),
+		table:  swss.NewSubscriber(listener, s.cfg.Redis.DB(swss.StateDB), schema.StateAlarm).Bound(),
+		alarms: alertmanager.NewAlarmStore(host),
 	}
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -49,7 +49,7 @@ func (s *Sender) alert(ctx context.Context, out *outputs.Output, host string) {
 		}
 		if changed || now.Sub(sent) >= alertmanager.Resend {
 			sent = now
-			if message := a.book.Message(now); message != nil {
+			if message := a.alarms.Message(now); message != nil {
 				out.Put(now, message)
 			}
 		}
@@ -64,10 +64,10 @@ func (s *Sender) alert(ctx context.Context, out *outputs.Output, host string) {
 
 // alerts are the alarms of the databases, and that of databases that do not answer.
 type alerts struct {
-	table *swss.Subscriber
-	book  *alertmanager.Book
-	away  time.Time // time at which the databases stopped answering; zero means that they answer
-	quiet bool      // true while the alarm of databases that do not answer is raised
+	table  *swss.Subscriber
+	alarms *alertmanager.AlarmStore
+	away   time.Time // time at which the databases stopped answering; zero means that they answer
+	quiet  bool      // true while the alarm of databases that do not answer is raised
 }
 
 // databaseAlarm is the id of the alarm that is raised while the databases do not answer. It is not in STATE_DB.
@@ -87,19 +87,19 @@ func (a *alerts) read(ctx context.Context, now time.Time) (changed bool) {
 			return false
 		}
 		a.quiet = true
-		a.book.Raise(now, alertmanager.Alarm{ID: databaseAlarm, Type: "DATABASES_SILENT", Resource: "Redis",
+		a.alarms.Raise(now, alertmanager.Alarm{ID: databaseAlarm, Type: "DATABASES_SILENT", Resource: "Redis",
 			Severity: schema.SeverityCritical, Text: "the databases do not answer: " + swss.Why(err), Raised: a.away})
 		return true
 	}
 	if a.quiet {
-		a.book.Clear(now, databaseAlarm)
+		a.alarms.Clear(now, databaseAlarm)
 		changed = true
 	}
 	a.away, a.quiet = time.Time{}, false
 	for _, item := range items {
 		changed = true
 		if item.Op != swss.OpSet {
-			a.book.Clear(now, item.Key)
+			a.alarms.Clear(now, item.Key)
 			continue
 		}
 		row := fields(item)
@@ -109,7 +109,7 @@ func (a *alerts) read(ctx context.Context, now time.Time) (changed bool) {
 		if at, err := strconv.ParseInt(row[schema.AlarmCreated], 10, 64); err == nil {
 			alarm.Raised = time.Unix(0, at)
 		}
-		a.book.Raise(now, alarm)
+		a.alarms.Raise(now, alarm)
 	}
 	return changed
 }

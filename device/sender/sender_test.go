@@ -302,9 +302,9 @@ func TestAlertsWithoutDatabases(t *testing.T) {
 	l := swss.NewListener(r)
 	defer l.Close()
 	a := &alerts{table: swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateAlarm).Bound(),
-		book: alertmanager.NewBook("leaf1")}
+		alarms: alertmanager.NewAlarmStore("leaf1")}
 	now := time.Now()
-	a.book.Raise(now, alertmanager.Alarm{ID: "syncd-silent", Type: "SILENT", Severity: "CRITICAL"})
+	a.alarms.Raise(now, alertmanager.Alarm{ID: "syncd-silent", Type: "SILENT", Severity: "CRITICAL"})
 	for _, tt := range []struct {
 		after time.Duration
 		want  bool // there is a change
@@ -313,7 +313,7 @@ func TestAlertsWithoutDatabases(t *testing.T) {
 			t.Errorf("after %v: %v, want %v", tt.after, got, tt.want)
 		}
 	}
-	text := string(a.book.Message(now.Add(2 * quiet)))
+	text := string(a.alarms.Message(now.Add(2 * quiet)))
 	if !strings.Contains(text, "DATABASES_SILENT") || !strings.Contains(text, "syncd-silent") {
 		t.Errorf("the message is %s", text)
 	}

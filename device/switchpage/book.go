@@ -22,10 +22,10 @@ const listDrops = "list-drops"
 const lastDrops = 20
 
 // freshBook is the time for which the account of drops is cached, since each request costs syncd time.
-const freshBook = 2 * time.Second
+const accountTTL = 2 * time.Second
 
 // bookWait is the default of Config.BookWait.
-const bookWait = 2 * time.Second
+const accountWait = 2 * time.Second
 
 // A dropReader reads the drop account and caches it.
 type dropReader struct {
@@ -46,26 +46,26 @@ func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 	case <-ctx.Done():
 		return &web.DropAccount{Error: ctx.Err().Error()}
 	}
-	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
-		book := &web.DropAccount{}
+	if now := r.now(); d.last == nil || now.Sub(d.at) >= accountTTL {
+		account := &web.DropAccount{}
 		wait, cancel := context.WithTimeout(ctx, d.wait)
 		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
-			if err := requestDrops(wait, r, by, book); err != nil {
-				book = &web.DropAccount{Error: status.Convert(err).Message()}
+			if err := requestDrops(wait, r, by, account); err != nil {
+				account = &web.DropAccount{Error: status.Convert(err).Message()}
 				break
 			}
 		}
 		if ctx.Err() != nil {
-			return book
+			return account
 		}
-		d.last, d.at = book, r.now() // errors are cached too, otherwise each client would wait
+		d.last, d.at = account, r.now() // errors are cached too, otherwise each client would wait
 	}
 	return d.last
 }
 
 // take requests the drops from syncd by reason, port or rule, and adds them to the account.
-func requestDrops(ctx context.Context, r *reader, by string, book *web.DropAccount) error {
+func requestDrops(ctx context.Context, r *reader, by string, account *web.DropAccount) error {
 	last := 0
 	if by == "rule" {
 		last = lastDrops
@@ -85,20 +85,20 @@ func requestDrops(ctx context.Context, r *reader, by string, book *web.DropAccou
 	rows := countsOf(a.Answer.Rows)
 	switch by {
 	case "reason":
-		book.Reasons = rows
+		account.Reasons = rows
 		return nil
 	case "port":
-		book.Ports = rows
+		account.Ports = rows
 		return nil
 	}
-	book.Rules = rows
-	return fill(book, &a.Answer)
+	account.Rules = rows
+	return fill(account, &a.Answer)
 }
 
 // fill copies the totals and the last drops of an answer.
-func fill(book *web.DropAccount, a *packettrace.DropsAnswer) (err error) {
-	book.Total, book.Kept, book.Forgotten = a.Total, a.Kept, a.Forgotten
-	if book.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
+func fill(account *web.DropAccount, a *packettrace.DropsAnswer) (err error) {
+	account.Total, account.Kept, account.Forgotten = a.Total, a.Kept, a.Forgotten
+	if account.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
 		return err
 	}
 	for i := range a.Last {
@@ -117,7 +117,7 @@ func fill(book *web.DropAccount, a *packettrace.DropsAnswer) (err error) {
 		for _, l := range e.Lookups {
 			d.Tables = append(d.Tables, lookup(l))
 		}
-		book.Last = append(book.Last, d)
+		account.Last = append(account.Last, d)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type reader struct {
 	loads  loads
 	past   history
 	last   *reading // nil means that nothing was read
-	book   dropReader
+	drops  dropReader
 }
 
 // A reading is the content of the databases at one time.
@@ -41,7 +41,7 @@ type reading struct {
 
 func newReader(cfg Config) *reader {
 	return &reader{engine: cfg.Engine, redis: cfg.Redis, now: cfg.Now, turn: make(chan struct{}, 1),
-		book: dropReader{turn: make(chan struct{}, 1), wait: cfg.BookWait}}
+		drops: dropReader{turn: make(chan struct{}, 1), wait: cfg.AccountWait}}
 }
 
 // read returns the content of the databases, at most one second old.
@@ -81,7 +81,7 @@ func (r *reader) Switches(ctx context.Context) ([]web.Switch, error) {
 		return nil, err
 	}
 	one := x.one
-	one.Book = r.book.read(ctx, r)
+	one.DropAccount = r.drops.read(ctx, r)
 	return []web.Switch{one}, nil
 }
 

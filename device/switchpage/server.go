@@ -23,8 +23,8 @@ type Config struct {
 	Now func() time.Time
 	// BookWait is how long the page waits for syncd's account of drops. If syncd hangs, the rest is shown. Default: 2
 	// s.
-	BookWait time.Duration
-	Log      *slog.Logger
+	AccountWait time.Duration
+	Log         *slog.Logger
 }
 
 // A Server is the page of a switch.
@@ -42,8 +42,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.BookWait == 0 {
-		cfg.BookWait = bookWait
+	if cfg.AccountWait == 0 {
+		cfg.AccountWait = accountWait
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -84,7 +84,7 @@ func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return o.books.Append(ctx, topicCaptures, "", data)
+	return o.ledger.Append(ctx, topicCaptures, "", data)
 }
 
 // unread records the given captures, and returns the runs to read. These are the interrupted runs whose files are all
@@ -140,7 +140,7 @@ func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun
 // begins a run with those of its captures that are in no earlier run.
 func (o *opener) captureRuns(ctx context.Context, last uint64) (runs []*captureRun, err error) {
 	for next := uint64(1); next <= last; {
-		entries, err := o.books.Read(ctx, topicCaptures, next, 64)
+		entries, err := o.ledger.Read(ctx, topicCaptures, next, 64)
 		if err != nil {
 			return nil, err
 		}

@@ -26,15 +26,15 @@ func TestCapturesOnce(t *testing.T) {
 	}
 	a, b, again, c := path("a", "frames"), path("b", "others"), path("again", "frames"), path("c", "more")
 	var said bytes.Buffer
-	books := stream.NewMemory(0)
+	ledger := stream.NewMemory(0)
 	old := "3f1d30c5a4d5c5a2c2b7c2d1 2026-01-02T03:04:05Z" // the format of old logs
-	if _, err := books.Append(t.Context(), topicCaptures, "", []byte(old)); err != nil {
+	if _, err := ledger.Append(t.Context(), topicCaptures, "", []byte(old)); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_800_000_000, 0)
-	read := func(books stream.Log, host string, paths ...string) (o *opener, runs []*captureRun) {
+	read := func(ledger stream.Log, host string, paths ...string) (o *opener, runs []*captureRun) {
 		now = now.Add(time.Second)
-		o = &opener{books: books, logger: slog.New(slog.NewTextHandler(&said, nil)), started: now,
+		o = &opener{ledger: ledger, logger: slog.New(slog.NewTextHandler(&said, nil)), started: now,
 			Sources: Sources{Host: host}}
 		runs, err := o.unread(t.Context(), paths)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestCapturesOnce(t *testing.T) {
 		{"h", []string{a, b, c}, nil, nil, 0, "was read into this log before"},
 	} {
 		said.Reset()
-		o, runs := read(books, step.host, step.paths...)
+		o, runs := read(ledger, step.host, step.paths...)
 		if len(runs) != len(step.runs) || (said.Len() == 0) != (step.said == "") ||
 			!strings.Contains(said.String(), step.said) {
 			t.Fatalf("step %d: %d runs, want %d; said %q, want %q", i, len(runs), len(step.runs), said.String(), step.said)

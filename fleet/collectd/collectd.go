@@ -129,7 +129,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		}
 	}
 	if d.Has(RoleIngest) {
-		o := &opener{Sources: d.Sources, paths: d.Join.Paths, version: d.Version, log: d.messages, books: d.work,
+		o := &opener{Sources: d.Sources, paths: d.Join.Paths, version: d.Version, log: d.messages, ledger: d.work,
 			started: d.started, partitions: d.Partitions, logger: d.Logger}
 		if d.feeds, err = o.open(ctx); err != nil {
 			return err

@@ -55,7 +55,7 @@ type opener struct {
 	paths      dial.File // file whose switches are read over gNMI
 	version    string    // version of this program
 	log        stream.Log
-	books      stream.Log // records what was read; its messages do not expire
+	ledger     stream.Log // records what was read; its messages do not expire
 	started    time.Time
 	partitions int
 	logger     *slog.Logger

@@ -99,7 +99,7 @@ func TestInventedPlaces(t *testing.T) {
 		p := newPlanned(t, geo)
 		tasks := history(t, r, p, 150)
 		names := p.names(tasks)
-		b, again := &books{geo, map[string]*plan.Placed{}}, newPlanned(t, geo)
+		b, again := &placements{geo, map[string]*plan.Placed{}}, newPlanned(t, geo)
 		for _, name := range names {
 			x := tasks[name]
 			if r.IntN(4) == 0 {

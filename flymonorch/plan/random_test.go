@@ -55,13 +55,13 @@ func randomTask(t *testing.T, r *rand.Rand) flymon.Task {
 
 // books holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without the
 // pool.
-type books struct {
+type placements struct {
 	geo   flymon.Geometry
 	tasks map[string]*plan.Placed
 }
 
 // uses returns the expected result of Pool.Group for all groups, or an error if tasks overlap.
-func (b *books) uses() (all []plan.Use, err error) {
+func (b *placements) uses() (all []plan.Use, err error) {
 	step, parts := b.geo.MinSize(), b.geo.Partitions
 	owner := make([]string, b.geo.All()*b.geo.CMUs*parts) // owner of each smallest partition
 	first := func(group, cmu int) int { return (group*b.geo.CMUs + cmu) * parts }
@@ -145,7 +145,7 @@ func TestRandomSequences(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(seed, 3))
 		p, again := plan.New(geo), plan.New(geo)
-		b := &books{geo, map[string]*plan.Placed{}}
+		b := &placements{geo, map[string]*plan.Placed{}}
 		for step := range 200 {
 			name := fmt.Sprintf("t%d", r.IntN(60))
 			bad := func(format string, args ...any) {

@@ -136,10 +136,10 @@ type Switch struct {
 	// Troubles holds reasons why the reported state may differ from the actual one.
 	Troubles []string
 	// Book, Marking and Stamping belong to the page of the switch itself.
-	Book     *DropAccount
-	Marking  []MarkingSession
-	Stamping []StampingSession
-	Stamped  []string // the counters that sessions of tail-stamping may have, in order
+	DropAccount *DropAccount
+	Marking     []MarkingSession
+	Stamping    []StampingSession
+	Stamped     []string // the counters that sessions of tail-stamping may have, in order
 	// Alarms are raised; PastAlarms are the last ones that were cleared. Both are sorted, the latest first.
 	Alarms, PastAlarms []SwitchAlarm
 }

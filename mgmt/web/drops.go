@@ -52,7 +52,7 @@ type dropsData struct {
 	Rows     []dropRow
 	Died     []diedRow
 	DiedMore int
-	Books    []bookRow
+	Accounts []accountRow
 	Filter   [][2]string // the chosen values, and the links that remove them
 }
 
@@ -60,7 +60,7 @@ type dropsData struct {
 func (p *Page) dropped(q *request) (any, error) {
 	d := &dropsData{}
 	var err error
-	if d.Books, err = p.books(q); err != nil {
+	if d.Accounts, err = p.dropAccounts(q); err != nil {
 		return nil, err
 	}
 	var list []*rows.DropSum

@@ -88,8 +88,8 @@ func (s *Switch) texts() string {
 	for _, port := range s.Ports {
 		fmt.Fprintln(&b, port.Name, port.Oper, port.Admin, port.Mbps, port.Counters, port.In, port.Out)
 	}
-	if s.Book != nil {
-		fmt.Fprintf(&b, "%+v", *s.Book)
+	if s.DropAccount != nil {
+		fmt.Fprintf(&b, "%+v", *s.DropAccount)
 	}
 	fmt.Fprintf(&b, "%+v %+v %q %+v %d", s.Marking, s.Stamping, s.Troubles, s.Alarms, len(s.PastAlarms))
 	return b.String()
@@ -106,33 +106,33 @@ func (l *Load) String() string {
 	return percentText(l.Low) + " to " + percentText(l.High)
 }
 
-type bookRow struct {
+type accountRow struct {
 	Switch string
 	*DropAccount
-	Tallies []bookTally
+	Tallies []accountTally
 }
 
 // A bookTally counts the drops of an account by one criterion, such as the reason.
-type bookTally struct {
+type accountTally struct {
 	By, Of string
 	Rows   []Count
 	More   int
 }
 
 // books returns the drop records of the switches that have one.
-func (p *Page) books(q *request) (rows []bookRow, err error) {
+func (p *Page) dropAccounts(q *request) (rows []accountRow, err error) {
 	list, err := p.allSwitches(q)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		b := list[i].Book
+		b := list[i].DropAccount
 		if b == nil || !matches(q, "switch", list[i].Name) {
 			continue
 		}
-		r := bookRow{Switch: list[i].Name, DropAccount: b}
+		r := accountRow{Switch: list[i].Name, DropAccount: b}
 		kept := "the last " + countAny(b.Kept) + " drops, of which all is known"
-		for _, t := range []bookTally{
+		for _, t := range []accountTally{
 			{"reason", "all drops", b.Reasons, 0}, {"port", "all drops", b.Ports, 0}, {"rule", kept, b.Rules, 0},
 		} {
 			if t.More = max(0, len(t.Rows)-mostTallies); t.More > 0 {

@@ -195,17 +195,17 @@ func (w *world) sw(name string) Switch {
 func (w *world) own(s *Switch) {
 	s.Ports[0].In, s.Ports[1].Out = &Load{0.1, 0.2, time.Second}, &Load{0.3, 0.3, time.Second}
 	s.Troubles = []string{w.text("syncd does not answer")}
-	s.Book = &DropAccount{Since: w.now.Add(-time.Hour), Total: w.r.Uint64N(3), Kept: 1, Forgotten: w.r.Uint64N(2)}
+	s.DropAccount = &DropAccount{Since: w.now.Add(-time.Hour), Total: w.r.Uint64N(3), Kept: 1, Forgotten: w.r.Uint64N(2)}
 	if w.r.IntN(3) == 0 {
-		s.Book.Error = w.text("syncd is not running")
+		s.DropAccount.Error = w.text("syncd is not running")
 	}
 	for range mostTallies + 3 {
 		c := Count{w.text("acl", ""), w.r.Uint64(), w.text("", "no-vlan 29")}
-		s.Book.Reasons, s.Book.Rules = append(s.Book.Reasons, c), append(s.Book.Rules, c)
+		s.DropAccount.Reasons, s.DropAccount.Rules = append(s.DropAccount.Reasons, c), append(s.DropAccount.Rules, c)
 	}
 	for range 3 {
-		s.Book.Last = append(
-			s.Book.Last,
+		s.DropAccount.Last = append(
+			s.DropAccount.Last,
 			DroppedPacket{Time: w.now, In: w.text("Ethernet0", ""), Out: w.text("", "Ethernet4"),
 				Queue: w.text("", "3, behind 90 bytes"), Reason: w.text("acl", ""), Text: w.text("a rule", ""),
 				Rule: w.text("ACL rule A|1", ""),

@@ -138,21 +138,21 @@ func TestAgeOfARow(t *testing.T) {
 
 // A survivor is everything that an engine has learned, counted and in flight.
 type survivor struct {
-	books   FrameCounts
-	fdb     []FDBRow
-	acl     ACLCount
-	flow    altmark.ChipFlow
-	buckets []uint32
-	task    flymon.ChipStatus
-	records RecordCounts
-	tallies [5]PortTally
-	queue   QueueState
-	router  [NumInterfaceCounts]uint64
+	frameCounts FrameCounts
+	fdb         []FDBRow
+	acl         ACLCount
+	flow        altmark.ChipFlow
+	buckets     []uint32
+	task        flymon.ChipStatus
+	records     RecordCounts
+	tallies     [5]PortTally
+	queue       QueueState
+	router      [NumInterfaceCounts]uint64
 }
 
 func survivorOf(t *testing.T, e *Engine) (s survivor) {
 	t.Helper()
-	s.books, s.fdb, s.acl, s.records = e.Books(), e.Addresses(), e.ACLCount(71), e.RecordCounts("tr:a")
+	s.frameCounts, s.fdb, s.acl, s.records = e.FrameCounts(), e.Addresses(), e.ACLCount(71), e.RecordCounts("tr:a")
 	for i := range s.fdb {
 		s.fdb[i].Moves = false // not compared, because changed modifies it
 	}
@@ -194,7 +194,7 @@ func busy(t *testing.T) *Engine {
 func TestChangesLoseNothing(t *testing.T) {
 	quiet := busy(t)
 	was := survivorOf(t, quiet)
-	if b := was.books; b.InFlight < 10 || b.Queued == 0 || b.Sent == 0 || b.InFlight == b.Queued {
+	if b := was.frameCounts; b.InFlight < 10 || b.Queued == 0 || b.Sent == 0 || b.InFlight == b.Queued {
 		t.Fatalf("not busy: %+v", b)
 	}
 	if was.acl.Packets == 0 || was.flow.Of[0].Captures+was.flow.Of[1].Captures == 0 || was.records.Made == 0 ||
@@ -202,7 +202,7 @@ func TestChangesLoseNothing(t *testing.T) {
 		t.Fatalf("nothing to lose: %+v", was)
 	}
 	quiet.Advance(1 << 20)
-	want := survivorOf(t, quiet).books
+	want := survivorOf(t, quiet).frameCounts
 	if want.InFlight != 0 || want.Sent != want.Received+want.Copies {
 		t.Fatalf("frames are lost without a change: %+v", want)
 	}
@@ -214,7 +214,7 @@ func TestChangesLoseNothing(t *testing.T) {
 				t.Errorf("row %d, %+v:\nbefore %+v\nbehind %+v", i, row, was, is)
 			}
 			e.Advance(1 << 20)
-			if is := e.Books(); is != want {
+			if is := e.FrameCounts(); is != want {
 				t.Errorf("row %d, %+v: the books are %+v, want %+v", i, row, is, want)
 			}
 		}

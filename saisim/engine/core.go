@@ -22,7 +22,7 @@ type core struct {
 	frames uint64 // number of frames received, injected and made as reports
 	spares spares
 	toReport
-	books FrameCounts
+	frameCounts FrameCounts
 	compiled
 
 	clock atomic.Pointer[Clock]

@@ -83,7 +83,7 @@ func (c *cpu) fromCPU(f *Frame, to PortID) *packet {
 	if c.choosing {
 		c.choose(pk)
 	}
-	c.books.Injected++
+	c.frameCounts.Injected++
 	if c.ledger != nil {
 		c.ledger.Injected(pk.id)
 	}

@@ -60,7 +60,7 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	if cp.mirror != nil {
 		c.recording.lose(cp.mirror)
 	}
-	c.books.Dropped[why]++
+	c.frameCounts.Dropped[why]++
 	if c.ledger != nil {
 		c.ledger.Dropped(pk.id, why)
 	}

@@ -21,7 +21,7 @@ type macs struct {
 
 // receive puts a frame on the wire of the ingress MAC.
 func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
-	c.books.Received++
+	c.frameCounts.Received++
 	pk := c.newPacket(f, n)
 	sfd := instant{cycle: at}
 	if sfd.before(p.rxFree) {

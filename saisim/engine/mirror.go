@@ -63,7 +63,7 @@ func (c *mirrors) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
 	if m.lag != nil {
 		to = c.bridge.member(m.lag, pk)
 	}
-	c.books.Copies++
+	c.frameCounts.Copies++
 	if c.ledger != nil {
 		c.ledger.Copied(pk.id, 1)
 	}

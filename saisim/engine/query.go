@@ -135,8 +135,8 @@ func (c *Engine) ProgramBits() uint64 { return c.programs.bits(c.prof.Limits()) 
 func (c *Engine) PathsCounted() (packets, other uint64) { return c.recording.paths.counted() }
 
 // Books returns the counts of all frames at this instant. InFlight is counted, not derived from the other counts.
-func (c *Engine) Books() FrameCounts {
-	b := c.books
+func (c *Engine) FrameCounts() FrameCounts {
+	b := c.frameCounts
 	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n)
 	for _, p := range c.ports {
 		b.InFlight += uint64(p.queues.Len())

@@ -30,7 +30,7 @@ func (c *ingressPipe) copies(pk *packet) {
 		c.dropHere(pk, why)
 		return
 	}
-	c.books.Copies += uint64(n - 1)
+	c.frameCounts.Copies += uint64(n - 1)
 	if c.ledger != nil && n > 1 {
 		c.ledger.Copied(pk.id, n-1)
 	}
@@ -162,7 +162,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 			length = len(data)
 		}
 	}
-	c.books.ToCPU++
+	c.frameCounts.ToCPU++
 	if c.observer != nil {
 		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
 		m.Data, m.Len, m.Trail, m.Trap = data, length, c.recording.trailOf(cp), pk.trap

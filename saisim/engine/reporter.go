@@ -35,7 +35,7 @@ func (c *reporter) leave(x *sending) {
 	pk.h.parse(pk.data, n)
 	cp := c.copy(pk, tagAction{})
 	cp.raw, cp.mirror = true, &x.encap
-	c.books.Copies++
+	c.frameCounts.Copies++
 	if c.ledger != nil {
 		c.ledger.Copied(pk.id, 1)
 	}
@@ -74,7 +74,7 @@ func (c *reporter) toCPU(x *sending, cp *copyOf) {
 	}
 	c.wires.run(now)
 	c.now = now
-	c.books.ToCPU++
+	c.frameCounts.ToCPU++
 	if c.observer != nil {
 		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
 		m.Data, m.Len = pk.data, pk.length

@@ -114,7 +114,7 @@ func (s *Sample) routed(pk *packet) {
 func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	to := c.traps.cpu(config.TrapSample)
 	cp = c.copy(pk, tagAction{})
-	c.books.Copies++
+	c.frameCounts.Copies++
 	if c.ledger != nil {
 		c.ledger.Copied(pk.id, 1)
 	}
@@ -151,7 +151,7 @@ func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length i
 	if x.truncate > 0 && len(data) > x.truncate {
 		data = data[:x.truncate]
 	}
-	c.books.ToCPU++
+	c.frameCounts.ToCPU++
 	if c.observer != nil {
 		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
 		m.Data, m.Len = data, length

@@ -90,7 +90,7 @@ func (c *wires) output(p *port, pk *packet, data []byte, length int, stamped boo
 	} else {
 		p.stats.out.count(data, n)
 	}
-	c.books.Sent++
+	c.frameCounts.Sent++
 	o := &c.frame
 	o.Port, o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in, c.now, data, length, stamped, pk.id
 	c.out(o)

@@ -179,7 +179,7 @@ func (c *debugCounter) sum(dropped *[drop.NumReasons]uint64) (n uint64) {
 
 // all returns the counter of the switch. It includes all ports, removed ports, and drops that no port counts.
 func (d *debugCounters) all(c *debugCounter) uint64 {
-	b := d.engine.Books()
+	b := d.engine.FrameCounts()
 	return c.sum(&b.Dropped) - c.zero
 }
 

@@ -16,7 +16,7 @@ type snapshot struct {
 
 // drop ends a frame, or a copy of one. Port p counts the drop; if p is nil, only Books does.
 func (c *Chip) drop(p *port, d dropping, why drop.Reason) {
-	c.books.Dropped[why]++
+	c.frameCounts.Dropped[why]++
 	d.Port, d.Why = saisim.CPUPort, why
 	if p != nil {
 		p.Dropped[why]++
@@ -95,8 +95,8 @@ func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason,
 // Books returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped from
 // its entry on. The outcomes of frames in the pipe are filled in as they become known, so read the result when they
 // have left.
-func (c *Chip) Books() *saisim.FrameCounts {
-	b := c.books
+func (c *Chip) FrameCounts() *saisim.FrameCounts {
+	b := c.frameCounts
 	b.InFlight = uint64(len(c.arbiter))
 	for _, s := range c.ingress.slots {
 		if s.pk != nil {

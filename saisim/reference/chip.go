@@ -72,9 +72,9 @@ type Chip struct {
 	Kept, KeptEnd func(saisim.Kept)
 	// Found is called with each finding of received packets in tables. nil means that there is no observer. See
 	// [saisim.Finding].
-	Found func(id uint64, f saisim.Finding)
-	books saisim.FrameCounts
-	open  []*snapshot
+	Found       func(id uint64, f saisim.Finding)
+	frameCounts saisim.FrameCounts
+	open        []*snapshot
 
 	choosings map[chooser]*choosing // state of shared samplers and ACL entries
 }
@@ -290,7 +290,7 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 		pk.late = pk.rx - came
 	}
 	p.arriving = append(p.arriving, arrival{ceil(end), pk})
-	c.books.Received++
+	c.frameCounts.Received++
 	return nil
 }
 
@@ -306,7 +306,7 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	if c.version != nil {
 		pk.passage = &passage{version: c.version, faults: c.faults}
 	}
-	c.books.Injected++
+	c.frameCounts.Injected++
 	c.enqueue(p, &outgoing{packet: pk})
 	return nil
 }
@@ -322,7 +322,7 @@ func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 	}
 	pk.in, pk.rx, pk.number, pk.vid = saisim.CPUPort, c.now, tailstamp.NoPort, vid
 	pk.h = parse(pk.data, pk.length)
-	c.books.Injected++
+	c.frameCounts.Injected++
 	c.arbiter = append(c.arbiter, pk)
 	return nil
 }

@@ -47,8 +47,8 @@ type pair struct {
 	clock            clockSetting
 	ref              *reference.Chip
 	fastOut, refOut  []sent
-	fastBook         []saisim.FrameCounts
-	refBook          []*saisim.FrameCounts
+	fastFrames       []saisim.FrameCounts
+	refFrames        []*saisim.FrameCounts
 	buf              []byte
 	packets, configs int
 	histories        *truth.Histories
@@ -321,8 +321,8 @@ func (p *pair) inject() error {
 func (p *pair) advance(to saisim.Cycle) {
 	p.chip.Advance(to)
 	p.ref.Run(to)
-	p.fastBook = append(p.fastBook, p.chip.Books())
-	p.refBook = append(p.refBook, p.ref.Books())
+	p.fastFrames = append(p.fastFrames, p.chip.FrameCounts())
+	p.refFrames = append(p.refFrames, p.ref.FrameCounts())
 }
 
 // run sends about n frames to both engines, and changes the configuration between bursts and while frames are in
@@ -420,18 +420,18 @@ func (p *pair) compare() error {
 	if err := p.compareReads(); err != nil {
 		return err
 	}
-	for i, f := range p.fastBook {
-		if r := *p.refBook[i]; f != r {
+	for i, f := range p.fastFrames {
+		if r := *p.refFrames[i]; f != r {
 			return fmt.Errorf("books at instant %d:\n     fast %+v\nreference %+v", i, f, r)
 		}
 		if !f.Balanced() {
 			return fmt.Errorf("the books do not balance: %+v", f)
 		}
 	}
-	if err := p.histories.Check(p.chip.Books()); err != nil && !p.blind {
+	if err := p.histories.Check(p.chip.FrameCounts()); err != nil && !p.blind {
 		return err
 	}
-	if err := p.ledger.check(p.chip.Books()); err != nil && p.ledgered {
+	if err := p.ledger.check(p.chip.FrameCounts()); err != nil && p.ledgered {
 		return err
 	}
 	for _, id := range p.chip.Ports() {

@@ -337,7 +337,7 @@ func (c *Chip) send(p *port) {
 		p.Sent++
 		p.SentBytes += uint64(length + fcs)
 		p.out.count(data, length+fcs)
-		c.books.Sent++
+		c.frameCounts.Sent++
 		if !t.made() {
 			d := t.outgoing.dropped(c.now)
 			d.Port = p.Port.Port
@@ -388,7 +388,7 @@ func (c *Chip) punt(pk *packet) {
 			length = len(data)
 		}
 	}
-	c.books.ToCPU++
+	c.frameCounts.ToCPU++
 	queue := c.conf.toCPU(pk.trap).Queue
 	c.Ended(Ending{
 		ID: pk.id, In: pk.in, Port: saisim.CPUPort, Sent: true, Trap: pk.trap, Graph: pk.graph, Path: pk.tables,

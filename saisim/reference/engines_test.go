@@ -44,7 +44,7 @@ func (y tally) add(p *pair) {
 	for k, n := range p.saw {
 		y[k] += n
 	}
-	b := p.fastBook[len(p.fastBook)-1]
+	b := p.fastFrames[len(p.fastFrames)-1]
 	for why, n := range b.Dropped {
 		y["dropped: "+drop.Reason(why).String()] += int(n)
 	}

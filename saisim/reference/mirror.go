@@ -51,7 +51,7 @@ func (c *Chip) mirror(set []int, o outgoing) {
 
 // mirrorTo queues a copy of a copy for a session.
 func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
-	c.books.Copies++
+	c.frameCounts.Copies++
 	if o.job != nil {
 		o.job.count(ifa.Reported)
 	}

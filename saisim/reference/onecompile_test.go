@@ -360,7 +360,7 @@ func sameOut(a, b []sent) error {
 // counts returns everything that an engine has learned and counted, by kind. Generations of flows and tasks are left
 // out. They distinguish two objects with one name, and earlier objects are not visible in rows.
 func (t *compileTest) counts(e *compiled, control bool) map[string]any {
-	all := map[string]any{"books": e.Books(), "FDB": e.Addresses(), "FDB: room": e.AddressesLeft()}
+	all := map[string]any{"books": e.FrameCounts(), "FDB": e.Addresses(), "FDB: room": e.AddressesLeft()}
 	for _, s := range t.rows.Rows() {
 		switch r := s.Row.(type) {
 		case config.Port:
@@ -444,7 +444,7 @@ func TestChangesEqualOneCompile(t *testing.T) {
 		if err := c.run(packets); err != nil {
 			t.Fatal(err)
 		}
-		b := c.chip.Books()
+		b := c.chip.FrameCounts()
 		y["frames"] += c.packets
 		y["frames that left"] += int(b.Sent + b.ToCPU)
 	})

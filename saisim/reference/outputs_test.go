@@ -15,20 +15,20 @@ func logOutputs(t *testing.T, seed uint64, p *pair) {
 	if os.Getenv("TAMTAM_OUTPUTS") == "" {
 		return // the hash takes longer than the case
 	}
-	books := make([]saisim.FrameCounts, len(p.refBook))
-	for i, b := range p.refBook {
-		books[i] = *b
+	counts := make([]saisim.FrameCounts, len(p.refFrames))
+	for i, b := range p.refFrames {
+		counts[i] = *b
 	}
-	fast, ref := outputHash(p.fastOut, p.fastBook), outputHash(p.refOut, books)
+	fast, ref := outputHash(p.fastOut, p.fastFrames), outputHash(p.refOut, counts)
 	t.Logf("outputs of seed %d: fast %s, reference %s", seed, fast, ref)
 }
 
-func outputHash(frames []sent, books []saisim.FrameCounts) string {
+func outputHash(frames []sent, counts []saisim.FrameCounts) string {
 	h := sha256.New()
 	for _, f := range frames {
 		fmt.Fprintln(h, f)
 	}
-	for _, b := range books {
+	for _, b := range counts {
 		fmt.Fprintf(h, "%v\n", b)
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))

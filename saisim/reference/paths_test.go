@@ -79,7 +79,7 @@ func TestPathsAgree(t *testing.T) {
 		if err := c.runLong(bursts, frames); err != nil {
 			t.Fatal(err)
 		}
-		b := c.chip.Books()
+		b := c.chip.FrameCounts()
 		y["frames"] += c.packets
 		y["copies that left"] += int(b.Sent + b.ToCPU)
 		for _, what := range seenOfPaths {

@@ -390,14 +390,14 @@ func (c *Chip) leaveReport(m *messenger, frame []byte) {
 	pk := newPacket(saisim.Frame{Data: frame})
 	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, 65535, c.conf
 	pk.h = parse(pk.data, pk.length)
-	c.books.Copies++
+	c.frameCounts.Copies++
 	o := &outgoing{packet: pk, raw: true, report: m.stream}
 	if m.to.Local {
 		if p := c.policers[m.to.Policer]; p != nil && c.meters(p, len(frame)+fcs) {
 			c.lose(nil, o, drop.Policer)
 			return
 		}
-		c.books.ToCPU++
+		c.frameCounts.ToCPU++
 		c.Output(saisim.Out{Port: saisim.CPUPort, In: saisim.CPUPort, At: c.now, Data: frame, Len: len(frame),
 			Trap: config.TrapTAM, Queue: m.to.Queue})
 		return

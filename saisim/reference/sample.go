@@ -119,7 +119,7 @@ func (x *choosing) gap() uint64 {
 
 // give sends a sample to the CPU, or drops it if its trap's policer does not admit it.
 func (c *Chip) give(pk *packet, s *sample, note saisim.Sample, data []byte, length int) {
-	c.books.Copies++
+	c.frameCounts.Copies++
 	if toCPU := c.conf.toCPU(config.TrapSample); c.policedAs(pk, toCPU.Policer) {
 		s.lost++
 		p := c.portAt(pk.in)
@@ -134,7 +134,7 @@ func (c *Chip) give(pk *packet, s *sample, note saisim.Sample, data []byte, leng
 	if s.Truncate > 0 {
 		data = data[:min(len(data), s.Truncate)]
 	}
-	c.books.ToCPU++
+	c.frameCounts.ToCPU++
 	note.Rate, note.Pool, note.Lost, note.Entry, note.Rule = s.Sampler.Rate, s.number, s.lost, s.entry, s.rule
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id,
 		Trap: config.TrapSample, Queue: c.conf.toCPU(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: note})

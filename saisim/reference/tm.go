@@ -67,7 +67,7 @@ func (c *Chip) replicate(pk *packet) {
 		c.dropPacket(c.portAt(pk.in), pk, c.now, why)
 		return
 	}
-	c.books.Copies += uint64(copies - 1)
+	c.frameCounts.Copies += uint64(copies - 1)
 }
 
 // enqueue requests buffer space for a copy at a port. A nil port has been removed.

@@ -10,10 +10,10 @@ import (
 // Histories checks every moment of a chip against the rules of [saisim.What]: every frame and every copy has one
 // complete history. It also keeps its own frame counts.
 type Histories struct {
-	books saisim.FrameCounts
-	live  map[uint64]*history
-	ended map[uint64]int // ended copies of each frame, including the frame itself
-	err   error
+	frameCounts saisim.FrameCounts
+	live        map[uint64]*history
+	ended       map[uint64]int // ended copies of each frame, including the frame itself
+	err         error
 }
 
 // A history is the history of a frame that has not ended.
@@ -57,7 +57,7 @@ func (h *Histories) See(m saisim.Moment) {
 }
 
 func (h *Histories) count(m *saisim.Moment) {
-	b := &h.books
+	b := &h.frameCounts
 	switch m.What {
 	case saisim.MomentReceived:
 		b.Received++
@@ -145,7 +145,7 @@ func (h *Histories) Check(b saisim.FrameCounts) error {
 	if h.err != nil {
 		return h.err
 	}
-	got := h.books
+	got := h.frameCounts
 	if got.Received != b.Received || got.Injected != b.Injected || got.Sent != b.Sent || got.ToCPU != b.ToCPU ||
 		got.Dropped != b.Dropped {
 		return fmt.Errorf("the histories add up to %+v, the books are %+v", got, b)

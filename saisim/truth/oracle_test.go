@@ -192,11 +192,11 @@ func TestEveryFrameIsAccountedFor(t *testing.T) {
 			c.SetLink(5, i%100 < 90)
 			c.Advance(c.Now() + saisim.Cycle(rnd.IntN(200)))
 			if i%50 == 0 {
-				accounted(t, o, c.Books())
+				accounted(t, o, c.FrameCounts())
 			}
 		}
 		drain(c)
-		accounted(t, o, c.Books())
+		accounted(t, o, c.FrameCounts())
 		if len(n.visits) != 0 || len(o.trips) != 0 {
 			t.Errorf("%d visits and %d trips left", len(n.visits), len(o.trips))
 		}

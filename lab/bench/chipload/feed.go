@@ -179,7 +179,7 @@ func (t *Feed) Check() error {
 	if t.load.dropped() {
 		want = 0
 	}
-	if b := t.chip.Books(); t.sent != want || !b.Balanced() {
+	if b := t.chip.FrameCounts(); t.sent != want || !b.Balanced() {
 		return fmt.Errorf("%+v: %d packets left, want %d of %d; books %+v", t.load, t.sent, want, t.next, b)
 	}
 	return t.checkSamples()

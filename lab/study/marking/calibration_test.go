@@ -33,7 +33,7 @@ func TestAltMarkCalibration(t *testing.T) {
 		f := randomFabric(seed)
 		l, seen := newLab(t, f.top, lab.Options{Seed: seed | 1, Workers: 1})
 		defer l.Close()
-		keepBooks(l, f.nets)
+		newBookkeeper(l, f.nets)
 		if err := l.Run(t.Context(), f.top.Duration); err != nil {
 			t.Fatal(err)
 		}
@@ -91,12 +91,12 @@ func newTally() *tally {
 
 // outsideOf returns the reason why a network is outside of the domain, or "" if it is inside.
 func (f *fabric) outsideOf(n *network) string {
-	guard, latest := lab.Time(n.session.Guard())*lab.Nanosecond, n.books.latest
+	guard, latest := lab.Time(n.session.Guard())*lab.Nanosecond, n.ledger.latest
 	if !f.asSaid() {
-		latest = n.books.latestTruly + lab.Time(n.session.ClockError)*lab.Nanosecond
+		latest = n.ledger.latestTruly + lab.Time(n.session.ClockError)*lab.Nanosecond
 	}
 	switch {
-	case n.books.doubled:
+	case n.ledger.doubled:
 		return faultDouble
 	case latest >= 2*f.l-guard:
 		return faultVeryLate
@@ -127,7 +127,7 @@ func (f *fabric) isClean(n *network) bool {
 		return false
 	}
 	fine := n.kind == faultNone || n.kind == faultLAG || n.kind == faultSplit
-	b := n.books
+	b := n.ledger
 	low, high := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond
 	return fine && n.change == changeNothing && f.clocks == clocksExact && f.restart == "" && !b.doubled &&
 		b.least >= low && b.most <= high
@@ -219,13 +219,13 @@ type judged struct {
 type view struct {
 	from, to []int
 	sources  map[int]bool
-	books    map[period]*account
+	accounts map[period]*account
 }
 
 func (n *network) views(g *Segment) (list []view) {
 	for _, has := range n.matched {
 		v := view{from: switchesOf(g.From), to: switchesOf(g.To), sources: n.counts(has)}
-		v.books = n.books.between(v.from, v.to, v.sources)
+		v.accounts = n.ledger.between(v.from, v.to, v.sources)
 		list = append(list, v)
 	}
 	return list
@@ -316,7 +316,7 @@ func (s *tally) row(names []string, status string, wrong bool) {
 // check compares the lab's truth with the ledger. They differ if a packet passes a switch that is not among the path's
 // points.
 func (j *judged) check(t *testing.T, k uint64) {
-	if j.n.kind == faultInside || j.n.books.doubled {
+	if j.n.kind == faultInside || j.n.ledger.doubled {
 		return
 	}
 	for era := range uint64(j.truth.path.eras()) {
@@ -327,7 +327,7 @@ func (j *judged) check(t *testing.T, k uint64) {
 		}
 		for _, v := range j.views {
 			sent, lost, _ := p.account(j.of, func(flow int) bool { return v.sources[flow] })
-			if a := v.books[k]; a != nil && (a.sent != int64(sent) || a.lost != lost) || a == nil && sent > 0 {
+			if a := v.accounts[k]; a != nil && (a.sent != int64(sent) || a.lost != lost) || a == nil && sent > 0 {
 				t.Errorf("%s, %s to %s, period %v: the lab's truth is %d lost of %d, the books have %+v", j.n.name, j.g.From,
 					j.g.To, k,
 					lost, sent, a)
@@ -383,7 +383,7 @@ func (j *judged) wrongOf(p Period, k period, v *view) string {
 	if p.Lost != nil && (*p.Lost != lost || *p.Sent != sent) {
 		return fmt.Sprintf("%d lost of %d, truly %d of %d", *p.Lost, *p.Sent, lost, sent)
 	}
-	a := v.books[k]
+	a := v.accounts[k]
 	if a == nil {
 		a = &account{}
 	}
@@ -446,7 +446,7 @@ func (j *judged) lacksPulse(k uint64) bool {
 		return false
 	}
 	for _, q := range []period{{k - 1, 0}, {k, 0}} {
-		if a := j.views[0].books[q]; a != nil && a.pulse != nil && a.pulse.came(j.views[0].to) < 0 {
+		if a := j.views[0].accounts[q]; a != nil && a.pulse != nil && a.pulse.came(j.views[0].to) < 0 {
 			return true
 		}
 	}

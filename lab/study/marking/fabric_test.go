@@ -171,7 +171,7 @@ type network struct {
 	matched  []func(*sender) bool // the match of the points, at each time of the run
 	ports    map[int][]string     // ports in use, by switch
 
-	books *books
+	ledger *ledger
 }
 
 // Faults of a network.

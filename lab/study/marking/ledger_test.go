@@ -13,7 +13,7 @@ import (
 // measurement.
 type bookkeeper struct {
 	lab   *lab.Lab
-	byID  []*books // ledgers by number of the flow group; nil if the group is not measured
+	byID  []*ledger // ledgers by number of the flow group; nil if the group is not measured
 	wires []map[uint64]onWire
 	taps  []*lab.Tap
 }
@@ -27,9 +27,9 @@ type onWire struct {
 }
 
 // books are the ledger of one network.
-type books struct {
+type ledger struct {
 	net     *network
-	packets map[uint64]*booked
+	packets map[uint64]*ledgerEntry
 	order   []uint64 // names of packets, in the order of arrival at the first point
 	// latest is the maximum time from the beginning of its period to a packet's arrival at a point, by the clock of the
 	// point. latestTruly is the same by the clock of the first point. least and most are the delays from the first
@@ -40,7 +40,7 @@ type books struct {
 }
 
 // booked is the ledger entry of a packet. A time is -1 if the switch did not see it.
-type booked struct {
+type ledgerEntry struct {
 	period
 	pulse bool     // true if it may be the packet whose delay is measured
 	phase lab.Time // time since the start of its period, at the first point
@@ -48,30 +48,30 @@ type booked struct {
 	clock [maxFabric]*big.Int // reading of the switch's clock at that time
 }
 
-func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
-	k := &bookkeeper{lab: l, byID: make([]*books, len(l.Topology().Traffic)+1)}
+func newBookkeeper(l *lab.Lab, nets []*network) *bookkeeper {
+	k := &bookkeeper{lab: l, byID: make([]*ledger, len(l.Topology().Traffic)+1)}
 	for _, n := range nets {
-		n.books = &books{net: n, packets: map[uint64]*booked{}, least: forever}
+		n.ledger = &ledger{net: n, packets: map[uint64]*ledgerEntry{}, least: forever}
 		for _, flow := range n.flows {
-			k.byID[flow] = n.books
+			k.byID[flow] = n.ledger
 		}
 	}
 	for i := range l.Topology().Switches {
 		tap := l.Tap(l.Topology().Switches[i].Name)
 		k.wires, k.taps = append(k.wires, map[uint64]onWire{}), append(k.taps, tap)
-		tap.Watch(&bookWatch{k, i})
+		tap.Watch(&ledgerWatch{k, i})
 	}
 	return k
 }
 
 // A bookWatch passes the moments of one switch to the bookkeeper.
-type bookWatch struct {
-	books *bookkeeper
-	i     int
+type ledgerWatch struct {
+	keeper *bookkeeper
+	i      int
 }
 
-func (w *bookWatch) Saw(m saisim.Moment) { w.books.saw(w.i, m) }
-func (w *bookWatch) Restarted()          {}
+func (w *ledgerWatch) Saw(m saisim.Moment) { w.keeper.saw(w.i, m) }
+func (w *ledgerWatch) Restarted()          {}
 
 // setUntil returns how often a switch's clock was set, or lost, until some time of the run.
 func setUntil(l *lab.Lab, name string, now lab.Time) (times uint64) {
@@ -109,13 +109,13 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 // came records a packet at switch i. now is the clock's time when the chip received it, in an era of that clock. A
 // packet that was delivered late counts in the period in which it was marked, and cannot be the pulse. Its delay ends
 // when it came.
-func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
+func (b *ledger) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
 		if i != b.net.first() {
 			return // the packet never came to the first point
 		}
-		p = &booked{}
+		p = &ledgerEntry{}
 		for j := range p.at {
 			p.at[j] = -1
 		}
@@ -160,13 +160,13 @@ type account struct {
 	// truly is the same by true time, in ps.
 	came          int64
 	delays, truly *big.Int
-	pulse         *booked // the packet whose delay is measured; nil if there is none
+	pulse         *ledgerEntry // the packet whose delay is measured; nil if there is none
 }
 
 // between returns the accounts of all periods between groups of parallel switches of the path, for the packets of some
 // traffic sources. A packet that was at one of the first group is lost if it was at none of the second, nor at any
 // switch beyond.
-func (b *books) between(from, to []int, sources map[int]bool) map[period]*account {
+func (b *ledger) between(from, to []int, sources map[int]bool) map[period]*account {
 	list := map[period]*account{}
 	for _, id := range b.order {
 		p := b.packets[id]
@@ -197,7 +197,7 @@ func (b *books) between(from, to []int, sources map[int]bool) map[period]*accoun
 	return list
 }
 
-func (b *books) beyond(p *booked, to int) bool {
+func (b *ledger) beyond(p *ledgerEntry, to int) bool {
 	for i, at := range p.at {
 		if at >= 0 && b.net.rank(i) >= b.net.rank(to) {
 			return true
@@ -217,7 +217,7 @@ func (a *account) delay(from, to []int) (d lab.Time, ok bool) {
 
 // read returns the clock reading of the switch that the packet passed, among some switches. It returns nil if it passed
 // none of them.
-func (p *booked) read(switches []int) *big.Int {
+func (p *ledgerEntry) read(switches []int) *big.Int {
 	for _, i := range switches {
 		if p.at[i] >= 0 {
 			return p.clock[i]
@@ -227,7 +227,7 @@ func (p *booked) read(switches []int) *big.Int {
 }
 
 // came returns when a packet came to the one of these switches that it passed, or -1 if it passed none of them.
-func (p *booked) came(switches []int) lab.Time {
+func (p *ledgerEntry) came(switches []int) lab.Time {
 	for _, i := range switches {
 		if p.at[i] >= 0 {
 			return p.at[i]

@@ -63,7 +63,7 @@ type Alarm struct {
 }
 
 // A Book holds the alarms of a switch: those that are raised, and those that were cleared a while ago.
-type Book struct {
+type AlarmStore struct {
 	host     string
 	standing map[string]*entry // by alarm id
 	cleared  []*entry
@@ -78,11 +78,13 @@ type entry struct {
 }
 
 // NewBook returns the book of a switch. host is the value of the label instance; "" if it is unknown.
-func NewBook(host string) *Book { return &Book{host: host, standing: map[string]*entry{}} }
+func NewAlarmStore(host string) *AlarmStore {
+	return &AlarmStore{host: host, standing: map[string]*entry{}}
+}
 
 // Raise records an alarm that is raised, or has changed. An alarm with other labels than before is another alarm, and
 // ends the former one.
-func (b *Book) Raise(now time.Time, a Alarm) {
+func (b *AlarmStore) Raise(now time.Time, a Alarm) {
 	e := &entry{Labels: map[string]string{}, Annotations: map[string]string{}, StartsAt: a.Raised}
 	for name, value := range map[string]string{
 		"alertname": a.Type, "alarm": a.ID, "resource": a.Resource, "severity": strings.ToLower(a.Severity),
@@ -107,7 +109,7 @@ func (b *Book) Raise(now time.Time, a Alarm) {
 }
 
 // Clear records that an alarm is over.
-func (b *Book) Clear(now time.Time, id string) {
+func (b *AlarmStore) Clear(now time.Time, id string) {
 	e := b.standing[id]
 	if e == nil {
 		return
@@ -123,7 +125,7 @@ func (b *Book) Clear(now time.Time, id string) {
 }
 
 // Message returns all alarms as the body of a request, the gravest first. It returns nil if there are none.
-func (b *Book) Message(now time.Time) []byte {
+func (b *AlarmStore) Message(now time.Time) []byte {
 	b.cleared = slices.DeleteFunc(b.cleared, func(e *entry) bool { return now.Sub(e.EndsAt) > keep })
 	list := make([]entry, 0, len(b.standing)+len(b.cleared))
 	for _, id := range slices.Sorted(maps.Keys(b.standing)) {
@@ -139,7 +141,7 @@ func (b *Book) Message(now time.Time) []byte {
 		rest := Alarm{ID: "alarms-left-out", Type: "ALARMS_LEFT_OUT", Resource: "switch", Severity: "WARNING", Raised: now,
 			Text:  fmt.Sprintf("%d alarms of the switch are not sent: a message has %d at most", more+1, mostAlerts),
 			Count: more + 1}
-		one := NewBook(b.host)
+		one := NewAlarmStore(b.host)
 		one.Raise(now, rest)
 		e := *one.standing[rest.ID]
 		e.EndsAt = now.Add(expiry)

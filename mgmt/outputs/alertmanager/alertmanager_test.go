@@ -71,7 +71,7 @@ func judge(body []byte) (map[string]entry, error) {
 }
 
 // message returns the alerts of a book by the label alarm.
-func message(t *testing.T, b *Book, now time.Time) map[string]entry {
+func message(t *testing.T, b *AlarmStore, now time.Time) map[string]entry {
 	t.Helper()
 	body := b.Message(now)
 	if body == nil {
@@ -90,8 +90,8 @@ func message(t *testing.T, b *Book, now time.Time) map[string]entry {
 
 // An alarm is sent with the end that it has if it is not sent again. A cleared one is sent for a while with its end.
 // The text and the count may change, and the alarm stays the same. Another severity is another alarm.
-func TestBook(t *testing.T) {
-	b := NewBook("leaf1")
+func TestAlarmStore(t *testing.T) {
+	b := NewAlarmStore("leaf1")
 	if b.Message(noon) != nil {
 		t.Error("there is a message without alarms")
 	}
@@ -140,7 +140,7 @@ func TestBook(t *testing.T) {
 
 // A message is bounded. The gravest alarms are in it, and one alarm counts the others.
 func TestManyAlarms(t *testing.T) {
-	b := NewBook("")
+	b := NewAlarmStore("")
 	for i := range mostAlerts + 5 {
 		b.Raise(noon, Alarm{ID: fmt.Sprint(i), Type: "MTU_ABOVE_WIRE", Severity: "WARNING",
 			Text: strings.Repeat("\u00fc", 9999)})
@@ -220,7 +220,7 @@ func TestAlertmanagerAgrees(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- out.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	b, began := NewBook("leaf1"), time.Now()
+	b, began := NewAlarmStore("leaf1"), time.Now()
 	b.Raise(began, Alarm{ID: "PORT-objects-failed-1", Type: "OBJECTS_FAILED", Resource: "PORT", Severity: "MAJOR",
 		Text: "3 failed: Ethernet0, Ethernet4, \u00fc", Count: 3, Raised: began.Add(-time.Hour)})
 	b.Raise(began, Alarm{ID: "syncd-silent", Type: "SILENT", Resource: "syncd", Severity: "CRITICAL"})
