@@ -177,7 +177,7 @@ func TestWatchRecords(t *testing.T) {
 }
 
 // A source that cannot report its losses makes every later report incomplete, and its own end is an error.
-func TestWatchRecordsInDoubt(t *testing.T) {
+func TestWatchUncertainRecords(t *testing.T) {
 	c, err := NewRecords(recordPlan())
 	if err != nil {
 		t.Fatal(err)

@@ -425,10 +425,10 @@ func (st *stream) due() (time.Time, bool) {
 // changed reads the entries that changed and sends the differences.
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
-	dirty, lost, doubt := st.dirty, st.lost, st.suspect
+	dirty, lost, suspect := st.dirty, st.lost, st.suspect
 	st.dirty, st.lost, st.suspect = map[fetch.ChangedRow]mark{}, false, false
 	st.mu.Unlock()
-	if lost || doubt { // an unreadable database must end in an error
+	if lost || suspect { // an unreadable database must end in an error
 		if err := st.fresh(ctx, st.feeds, false); err != nil {
 			st.lose()
 			return err

@@ -38,7 +38,7 @@ func getRow(t testing.TB, db *swss.DB, table, key string) swss.FieldValues {
 // While the state of the ASIC is unknown, each row that orchagent had reported as in force has its table's word for
 // unknown. Afterwards the former status is restored. Rows that are not in force, and rows of other daemons, stay
 // unchanged.
-func TestDoubt(t *testing.T) {
+func TestUnknown(t *testing.T) {
 	r := swsstest.Start(t)
 	state, doubter := r.DB(swss.StateDB), orch.ASICMarker{Redis: r}
 	const since, now, again = "2025-01-02T03:04:05Z", "2026-01-15T12:00:00Z", "2026-01-15T12:01:00Z"
@@ -91,7 +91,7 @@ func TestDoubt(t *testing.T) {
 }
 
 // A drop monitor session with only SONiC's status field, as an earlier version wrote it, becomes unknown too.
-func TestDoubtOfSONiCsWord(t *testing.T) {
+func TestUnknownOfSONiCsWord(t *testing.T) {
 	r := swsstest.Start(t)
 	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s",
 		swss.FieldValues{"status": "active", "by": orch.Orchagent})
@@ -107,7 +107,7 @@ func TestDoubtOfSONiCsWord(t *testing.T) {
 }
 
 // While the state of the ASIC is unknown, a port or LAG is neither up nor down.
-func TestDoubtOfPorts(t *testing.T) {
+func TestUnknownOfPorts(t *testing.T) {
 	r := swsstest.Start(t)
 	doubter := orch.ASICMarker{Redis: r}
 	for _, db := range []swss.DBName{swss.ApplDB, swss.StateDB} {
@@ -132,7 +132,7 @@ func TestDoubtOfPorts(t *testing.T) {
 }
 
 // Rows of another process of orchagent stay unchanged.
-func TestDoubtOfOthers(t *testing.T) {
+func TestUnknownOfOthers(t *testing.T) {
 	r := swsstest.Start(t)
 	if _, err := r.Claim(t.Context(), orch.Orchagent, "a", swss.StateDB, swss.ApplDB); err != nil {
 		t.Fatal(err)
@@ -152,9 +152,9 @@ func TestDoubtOfOthers(t *testing.T) {
 }
 
 // While the state of the ASIC is unknown, a daemon keeps outcomes back. Afterwards it writes them.
-func TestDoubtedOutcomes(t *testing.T) {
-	r, doubted := swsstest.Start(t), true
-	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{ASICUnknown: func() bool { return doubted }})
+func TestUnknownOutcomes(t *testing.T) {
+	r, uncertain := swsstest.Start(t), true
+	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{ASICUnknown: func() bool { return uncertain }})
 	defer d.Close()
 	d.ReportsTo(schema.StateTAMTailStamp)
 	step := func() {
@@ -173,7 +173,7 @@ func TestDoubtedOutcomes(t *testing.T) {
 	if row := getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s"); len(row) != 0 {
 		t.Errorf("in doubt: %v", row)
 	}
-	doubted = false
+	uncertain = false
 	step()
 	if row := getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s"); row["status"] != schema.StatusActive {
 		t.Errorf("afterwards: %v", row)
@@ -181,7 +181,7 @@ func TestDoubtedOutcomes(t *testing.T) {
 }
 
 // BenchmarkDoubt calls MarkUnknown and Restore for 10,000 sessions, on a real Redis with 10,000 rows of other kinds.
-func BenchmarkDoubt(b *testing.B) {
+func BenchmarkUnknown(b *testing.B) {
 	r := swsstest.StartServer(b).Open()
 	sessions, others := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
 	for i := range 10_000 {

@@ -26,9 +26,9 @@ func TestReportNatively(t *testing.T) {
 				c.Args = append(c.Args, one("SET", "SET", "DEL"), one("status", "state"), one("active", "pending"), one("", "why"),
 					one(Manager, "orchagent"), one("", "inactive"), one("", "-", "ok"))
 			}
-			if doubted := one("T|a", "T|b", "T|c"); rnd.IntN(4) == 0 {
+			if uncertain := one("T|a", "T|b", "T|c"); rnd.IntN(4) == 0 {
 				for _, db := range []*swss.DB{native, lua} {
-					if err := db.Client().HSet(t.Context(), doubted, "status", "unknown", "was", "a note").Err(); err != nil {
+					if err := db.Client().HSet(t.Context(), uncertain, "status", "unknown", "was", "a note").Err(); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -50,10 +50,10 @@ func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Fi
 		k := w.keyOf(names[i])
 		should, known := w.written[k]
 		status, reason, by := row[should.field], row[schema.FieldReason], row[schema.FieldBy]
-		_, doubted := row[fieldWas]
+		_, uncertain := row[fieldWas]
 		f := drift.Finding{Key: names[i], Sum: drift.SumOf(status, reason, by, should.status, should.reason, should.by)}
 		switch {
-		case !known, doubted:
+		case !known, uncertain:
 			return
 		case status == "" || by == "":
 			f.What = "is missing: the row's status is not reported"

@@ -32,18 +32,18 @@ type cutFlow struct {
 	end   chan struct{}
 	ended sync.WaitGroup
 
-	mu       sync.Mutex
-	sent     []uint64          // the period of each packet
-	received map[uint64]string // error of each packet's mark, by number; "" means that the mark is right
-	twice    int
-	doubtful map[uint64]bool // set of periods in which the sender was not on time
+	mu        sync.Mutex
+	sent      []uint64          // the period of each packet
+	received  map[uint64]string // error of each packet's mark, by number; "" means that the mark is right
+	twice     int
+	uncertain map[uint64]bool // set of periods in which the sender was not on time
 }
 
 // startFlow sends from the first host to the second.
 func (n *cutNet) startFlow() *cutFlow { return n.startFlowTo("10.2.0.2") }
 
 func (n *cutNet) startFlowTo(addr string) *cutFlow {
-	f := &cutFlow{t: n.t, end: make(chan struct{}), received: map[uint64]string{}, doubtful: map[uint64]bool{}}
+	f := &cutFlow{t: n.t, end: make(chan struct{}), received: map[uint64]string{}, uncertain: map[uint64]bool{}}
 	to := &net.UDPAddr{IP: net.ParseIP(addr), Port: 7000}
 	var in, out *net.UDPConn
 	err := n.hosts[1].Do(func() (err error) { in, err = net.ListenUDP("udp", to); return err })
@@ -114,7 +114,7 @@ func (f *cutFlow) send(c *net.UDPConn) {
 		}
 		if after := cutInterval.Period(altmark.At(time.Now())); after != k {
 			f.mu.Lock()
-			f.doubtful[k], f.doubtful[after] = true, true
+			f.uncertain[k], f.uncertain[after] = true, true
 			f.mu.Unlock()
 		}
 	}
@@ -228,7 +228,7 @@ func (f *cutFlow) byPeriod() map[uint64]*flowPeriod {
 		if wrong, ok := f.received[uint64(seq)]; ok {
 			p.received++
 			if wrong != "" {
-				f.doubtful[k] = true
+				f.uncertain[k] = true
 				f.t.Logf("packet %d came with a mark that is not of its period: %s", seq, wrong)
 			}
 		}
@@ -267,7 +267,7 @@ func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 		case r.Status != "ok":
 			flagged++
 			f.t.Logf("period %d: the hosts have %+v, flagged: %s", k, *p, r.text)
-		case f.doubtful[k]:
+		case f.uncertain[k]:
 			f.t.Logf("period %d cannot be checked: a packet was sent beyond its end, or came with another's mark", k)
 		case r.Lost == nil || r.Sent != p.sent || r.Received != p.received || *r.Lost != int64(p.sent-p.received):
 			f.t.Errorf("period %d is ok and wrong: the hosts have %+v, the switches %s", k, *p, r.text)

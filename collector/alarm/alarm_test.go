@@ -70,10 +70,10 @@ func (r *Rules) of(now int64, rows ...[]result.Loss) []Graph {
 
 // text returns the state of a graph in a line. {missing unknown inexact} are undecided periods.
 func text(g *Graph) string {
-	all := fmt.Sprintf("%v %v", g.State, g.Doubt)
+	all := fmt.Sprintf("%v %v", g.State, g.Uncertain)
 	for _, a := range g.Alarms {
 		all += fmt.Sprintf("; %d to %d, above %d, inexact %d, %v", a.Raised/length, a.Cleared/length, a.Above, a.Inexact,
-			a.Doubt)
+			a.Uncertain)
 	}
 	return all
 }
@@ -251,12 +251,12 @@ func (m *machine) add(period int64, kind string) {
 func (m *machine) sawUncertain(d Uncertain) {
 	m.uncertain.add(d)
 	if m.state == Raised {
-		m.alarms[len(m.alarms)-1].Doubt.add(d)
+		m.alarms[len(m.alarms)-1].Uncertain.add(d)
 	} else {
 		m.state = NotKnown
 	}
 }
 
 func (m *machine) text() string {
-	return text(&Graph{State: m.state, Doubt: m.uncertain, Alarms: m.alarms})
+	return text(&Graph{State: m.state, Uncertain: m.uncertain, Alarms: m.alarms})
 }

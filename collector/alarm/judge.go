@@ -39,7 +39,7 @@ type Graph struct {
 	// Stale means that Newest is so long ago that a newer row should exist.
 	Stale bool
 	// Doubt counts the newest periods that neither raise nor clear an alarm.
-	Doubt Uncertain
+	Uncertain Uncertain
 	// Periods lists the periods with a row, the earliest first.
 	Periods []Period
 	// Alarms lists the alarms within the time range, the earliest first. The last is raised if State is Raised, all
@@ -69,7 +69,7 @@ type Alarm struct {
 	// Nil means that only this graph lost packets, or that the alarm is cleared.
 	Suspects *marks.Suspects
 	// Doubt counts the periods since the alarm that neither raise nor clear it.
-	Doubt Uncertain
+	Uncertain Uncertain
 }
 
 // An Uncertain counts periods that neither raise nor clear an alarm.
@@ -146,9 +146,9 @@ func (r *Rules) period(graph string, key periodKey, rows map[[2]string]*result.L
 // add appends the next period.
 func (g *Graph) add(p Period) {
 	raised := g.State == Raised
-	doubt := Uncertain{Missing: g.without(&p)}
-	if doubt.Missing > 0 {
-		g.noteUncertain(doubt)
+	uncertain := Uncertain{Missing: g.without(&p)}
+	if uncertain.Missing > 0 {
+		g.noteUncertain(uncertain)
 	}
 	g.Periods = append(g.Periods, p)
 	switch {
@@ -160,12 +160,12 @@ func (g *Graph) add(p Period) {
 		if a.Above++; p.Flags != 0 {
 			a.Inexact++
 		}
-		a.Last, g.State, g.Doubt = p, Raised, Uncertain{}
+		a.Last, g.State, g.Uncertain = p, Raised, Uncertain{}
 	case p.Verdict == marks.Accepted && p.Flags == 0:
 		if raised {
 			g.Alarms[len(g.Alarms)-1].Cleared = p.Start
 		}
-		g.State, g.Doubt = Accepted, Uncertain{}
+		g.State, g.Uncertain = Accepted, Uncertain{}
 	case p.Verdict == marks.Accepted:
 		g.noteUncertain(Uncertain{Inexact: 1})
 	case len(p.Missing) > 0:
@@ -194,9 +194,9 @@ func (g *Graph) without(p *Period) int64 {
 
 // noteUncertain counts periods that neither raise nor clear.
 func (g *Graph) noteUncertain(d Uncertain) {
-	g.Doubt.add(d)
+	g.Uncertain.add(d)
 	if g.State == Raised {
-		g.Alarms[len(g.Alarms)-1].Doubt.add(d)
+		g.Alarms[len(g.Alarms)-1].Uncertain.add(d)
 	} else {
 		g.State = NotKnown
 	}

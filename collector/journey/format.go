@@ -94,11 +94,11 @@ func (j Journey) Write(w io.Writer) error {
 	fmt.Fprintf(&b, "%s, from %s\n", j.Flow, j.From)
 	start := j.Visits[0].Arrived
 	for _, v := range j.Visits {
-		doubt := ""
+		uncertain := ""
 		if v.ClockSuspect {
-			doubt = "?"
+			uncertain = "?"
 		}
-		fmt.Fprintf(&b, "  %-10s %s in  %s\n", (v.Arrived-start).String()+doubt, v.Switch, cmp.Or(v.In, "CPU"))
+		fmt.Fprintf(&b, "  %-10s %s in  %s\n", (v.Arrived-start).String()+uncertain, v.Switch, cmp.Or(v.In, "CPU"))
 		for _, e := range v.Exits {
 			fmt.Fprintf(&b, "  %-10s %s out %s, after %v%s\n", "", v.Switch, cmp.Or(e.Out, "-"), e.Left-v.Arrived, e.onward())
 			for _, line := range []string{e.Path, strings.Join(e.Notes, ", ")} {

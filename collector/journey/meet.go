@@ -40,13 +40,13 @@ func newMeetings(visits []*Visit, w Wiring, o Options) *meetings {
 	return m
 }
 
-func put[T any](all map[arrival]*timeline[T], at arrival, x T, doubted bool) {
+func put[T any](all map[arrival]*timeline[T], at arrival, x T, uncertain bool) {
 	line := all[at]
 	if line == nil {
 		line = &timeline[T]{}
 		all[at] = line
 	}
-	if doubted {
+	if uncertain {
 		line.suspect = append(line.suspect, x)
 	} else {
 		line.sure = append(line.sure, x)
@@ -169,11 +169,11 @@ func (o Options) order(d time.Duration) int {
 
 // fitting returns the entries of a timeline for which order is 0, and those with incomparable times. order must
 // increase along the timeline.
-func fitting[T any](line *timeline[T], doubt bool, order func(T) int) [][]T {
+func fitting[T any](line *timeline[T], uncertain bool, order func(T) int) [][]T {
 	if line == nil {
 		return nil
 	}
-	if doubt {
+	if uncertain {
 		return [][]T{line.sure, line.suspect}
 	}
 	at := func(x T, want int) int { return order(x) - want }

@@ -162,9 +162,9 @@ func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	if m.watched > 0 && m.report(k, m.watched-1).has { // without this report, its absence is a reason already
 		concerned = append(concerned, m.watched-1)
 	}
-	if doubt := m.checkClocks(k, concerned...); doubt.reason != "" {
-		others = append([]string{doubt.reason}, others...)
-		m.notice(doubt)
+	if suspect := m.checkClocks(k, concerned...); suspect.reason != "" {
+		others = append([]string{suspect.reason}, others...)
+		m.notice(suspect)
 	}
 	return others
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // doubted waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
-func (p *liveSwitch) doubted(reason string) {
+func (p *liveSwitch) awaitUnknown(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
 		row := p.row(swss.StateDB, schema.StateTAMTailStamp, "s")
@@ -70,11 +70,11 @@ func startLoaded(t *testing.T) *liveSwitch {
 func TestSyncdDies(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["syncd"]()
-	p.doubted("syncd is gone")
+	p.awaitUnknown("syncd is gone")
 	p.stops["orchagent"]()
 	p.stops["orchagent"] = p.start("orchagent")
 	p.unhealthy("orchagent", "syncd is gone")
-	p.doubted("syncd is gone")
+	p.awaitUnknown("syncd is gone")
 	p.stops["syncd"] = p.start("syncd")
 	p.sure()
 	p.same(devicetest.TwoPorts())
@@ -94,7 +94,7 @@ func TestNobodyIsLeft(t *testing.T) {
 		t.Error("without orchagent, what the ASIC does is not known any more")
 	}
 	p.stops["syncd"]()
-	p.doubted("nothing is heard of orchagent, nor of syncd")
+	p.awaitUnknown("nothing is heard of orchagent, nor of syncd")
 	p.stops["syncd"] = p.start("syncd")
 	p.stops["orchagent"] = p.start("orchagent")
 	p.sure()
@@ -132,7 +132,7 @@ func TestSyncdHangs(t *testing.T) {
 	before := p.ended.Load()
 	mu.Lock()
 	p.load(more("new"))
-	p.doubted("syncd has not answered for 5s")
+	p.awaitUnknown("syncd has not answered for 5s")
 	p.unhealthy("orchagent", "syncd has not answered for 5s")
 	mu.Unlock()
 	p.until("the new session", func() bool { return p.active("new") })

@@ -35,7 +35,7 @@ func TestPartition(t *testing.T) {
 			})
 			p.unhealthy(name, "has not been heard of")
 			if name == "syncd" {
-				p.doubted("syncd ") // the reason continues: syncd is silent, or does not answer
+				p.awaitUnknown("syncd ") // the reason continues: syncd is silent, or does not answer
 			} else if !p.active("s") {
 				t.Error("the session is in doubt, and the ASIC is not")
 			}

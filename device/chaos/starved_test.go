@@ -44,7 +44,7 @@ func TestStarvedProcesses(t *testing.T) {
 		}},
 		{"syncd", func() {
 			c.signal("syncd", syscall.SIGSTOP)
-			c.doubted("syncd has not been heard of")
+			c.awaitUnknown("syncd has not been heard of")
 			c.signal("syncd", syscall.SIGCONT)
 			c.sure()
 		}},

@@ -12,7 +12,7 @@ import (
 
 // If the ASIC's state becomes known before the configuration is applied, ports would stay unknown. They are reported
 // once it is applied.
-func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
+func TestUnknownBeforeTheViewIsApplied(t *testing.T) {
 	r := swsstest.Start(t)
 	port := swss.NewTable(r.DB(swss.StateDB), schema.StatePort)
 	if err := port.Set(t.Context(), "Ethernet0", swss.FieldValues{schema.FieldOperStatus: schema.OperUp}); err != nil {

@@ -88,7 +88,7 @@ func sayGraph(g *alarm.Graph, say sayFunc) {
 	for _, state := range alarm.States {
 		say("altmark_alarm", truth(state == g.State), g.Name, stateWords[state])
 	}
-	say("altmark_alarm_undecided_periods", float64(g.Doubt.Missing+g.Doubt.Unknown+g.Doubt.Inexact), g.Name)
+	say("altmark_alarm_undecided_periods", float64(g.Uncertain.Missing+g.Uncertain.Unknown+g.Uncertain.Inexact), g.Name)
 	if g.Newest != 0 {
 		say("altmark_alarm_newest_timestamp_seconds", float64(g.Newest)/1e9, g.Name)
 	}

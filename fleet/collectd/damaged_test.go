@@ -132,7 +132,7 @@ func (s *stampSource) finish(log *jetstream.Log, watermark int64) {
 
 // rows returns, up to a time, the seconds whose rows lack the flag, those whose rows have it, and those that are
 // amended.
-func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
+func (d *damagedLog) rows(until int64) (whole, flagged, uncertain []int64) {
 	_ = d.store.Each(d.t.Context(), 0, 1<<62, func(b *result.Batch) bool {
 		for _, h := range b.Hops {
 			if h.Flags&result.Gap == 0 {
@@ -143,14 +143,14 @@ func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
 		}
 		for _, a := range b.Amends {
 			for s := a.From / testSecond; s <= min(a.To, until)/testSecond; s++ {
-				doubted = append(doubted, s)
+				uncertain = append(uncertain, s)
 			}
 		}
 		return true
 	})
 	slices.Sort(whole)
-	slices.Sort(doubted)
-	return whole, flagged, slices.Compact(doubted)
+	slices.Sort(uncertain)
+	return whole, flagged, slices.Compact(uncertain)
 }
 
 // The files of a log are damaged while it is stopped. Unreadable messages are reported with their partition, and only
@@ -172,17 +172,17 @@ func TestDamagedLog(t *testing.T) {
 	flip(t, d.dir, "tailstamp-0", frameOf(0x66, 110), 0)
 	flip(t, d.dir, "partitions-2", []byte("a partition"), 0)
 	d.with(func(log *jetstream.Log) { d.join(log, 42) })
-	whole, flagged, doubted := d.rows(200 * testSecond)
+	whole, flagged, uncertain := d.rows(200 * testSecond)
 	for s := int64(100); s < 120; s++ {
 		near := s >= 109 && s <= 111
 		if n := len(slices.DeleteFunc(slices.Clone(whole), func(x int64) bool { return x != s })); n != 2 && !near {
 			t.Errorf("second %d: %d rows are whole, want 2", s, n)
 		}
 	}
-	if slices.Contains(whole, 110) || !slices.Contains(doubted, 110) || slices.Contains(doubted, 105) ||
-		slices.Contains(doubted, 115) {
+	if slices.Contains(whole, 110) || !slices.Contains(uncertain, 110) || slices.Contains(uncertain, 105) ||
+		slices.Contains(uncertain, 115) {
 		t.Errorf("whole %v, flagged %v, in doubt %v: want that 110 is in doubt, and not 105 and 115",
-			whole, flagged, doubted)
+			whole, flagged, uncertain)
 	}
 	for _, want := range []string{"the log is damaged: messages that were not joined cannot be read",
 		"partition=tailstamp-0 from=21 to=22", "a partition would have no worker"} {
@@ -249,16 +249,16 @@ func TestDamagedOpenWindows(t *testing.T) {
 			other.finish(log, event.Ended)
 			d.join(log, 42)
 		})
-		whole, flagged, doubted := d.rows(200 * testSecond)
+		whole, flagged, uncertain := d.rows(200 * testSecond)
 		for s := int64(100); s < 120; s++ {
 			n := len(slices.DeleteFunc(slices.Clone(whole), func(x int64) bool { return x != s }))
-			if n != 2 && !slices.Contains(doubted, s) {
+			if n != 2 && !slices.Contains(uncertain, s) {
 				t.Errorf("%s: second %d: %d rows are whole of 2, and there is no doubt: flagged %v, in doubt %v",
-					name, s, n, flagged, doubted)
+					name, s, n, flagged, uncertain)
 			}
 		}
-		if slices.Contains(doubted, 115) || slices.Contains(doubted, 100) || len(d.losses.Troubles()) != 1 {
-			t.Errorf("%s: in doubt %v, told %q: want neither 100 nor 115, and that it is told", name, doubted,
+		if slices.Contains(uncertain, 115) || slices.Contains(uncertain, 100) || len(d.losses.Troubles()) != 1 {
+			t.Errorf("%s: in doubt %v, told %q: want neither 100 nor 115, and that it is told", name, uncertain,
 				d.losses.Troubles())
 		}
 	}

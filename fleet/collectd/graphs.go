@@ -61,11 +61,11 @@ func (d *daemon) watchGraphs(ctx context.Context) error {
 	}
 	err := fmt.Errorf("--graphs: the sessions on the switches have changed since %s, and with them the graphs: losses "+
 		"since then may be wrong, and have the flag gap: start the collector again", since.Format(time.RFC3339))
-	return errors.Join(err, d.doubtGraphs(ctx, since))
+	return errors.Join(err, d.suspectGraphs(ctx, since))
 }
 
 // doubtGraphs records in the log that the reports of switches since a time are for other graphs.
-func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
+func (d *daemon) suspectGraphs(ctx context.Context, since time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)
 	defer cancel()
 	for _, feed := range d.feeds {

@@ -158,7 +158,7 @@ type sketchLeaf struct {
 func (w *sketchWatch) apply() {
 	type change struct {
 		sketchValue
-		doubt bool
+		uncertain bool
 	}
 	var changes []change
 	var gone [][]*gpb.PathElem
@@ -193,7 +193,7 @@ func (w *sketchWatch) apply() {
 			answered[c.entry] = true
 			continue
 		}
-		w.task(c.sketchLeaf, c.values, c.doubt)
+		w.task(c.sketchLeaf, c.values, c.uncertain)
 	}
 	for _, name := range slices.Sorted(maps.Keys(answered)) {
 		if q := w.queries[name]; len(q["epoch"]) > 0 {
@@ -217,7 +217,7 @@ func (w *sketchWatch) query(at sketchLeaf, values []string) {
 	q[at.name] = values
 }
 
-func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
+func (w *sketchWatch) task(at sketchLeaf, values []string, uncertain bool) {
 	t := w.tasks[at.entry]
 	if t == nil {
 		if len(w.tasks) == maxTasks {
@@ -227,7 +227,7 @@ func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
 		t = &sketchTask{epoch: leafValues{}, metrics: map[string]leafValues{}}
 		w.tasks[at.entry] = t
 	}
-	t.incomplete = t.incomplete || doubt
+	t.incomplete = t.incomplete || uncertain
 	if at.metric == "" {
 		t.epoch[at.name] = values
 		return

@@ -55,7 +55,7 @@ type clocksTest struct {
 	away      time.Time // the host receives nothing around this time, often when a clock is set
 	drops     []dropped
 	messages  []clockedMessage
-	doubtful  [][2]time.Time // times near which rows may be flagged
+	uncertain [][2]time.Time // times near which rows may be flagged
 }
 
 type clockedMessage struct {
@@ -81,7 +81,7 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 		}
 		c.exports(t, uint32(r.IntN(3)))
 		x.exporters = append(x.exporters, c)
-		x.doubt(c, c.starts)
+		x.addUncertain(c, c.starts)
 	}
 	lossy := r.IntN(2) == 0
 	if x.away = x.exporters[0].jumps; x.away.IsZero() {
@@ -149,8 +149,8 @@ func (x *clocksTest) export(t *testing.T, i int, lossy bool) {
 			for k := first; k < len(x.drops); k++ {
 				x.drops[k].lost = true
 			}
-			x.doubt(c, at)
-			x.doubtful = append(x.doubtful, [2]time.Time{at, at}) // a missing number has no time
+			x.addUncertain(c, at)
+			x.uncertain = append(x.uncertain, [2]time.Time{at, at}) // a missing number has no time
 			continue
 		}
 		m := clockedMessage{came, c.at, c.out}
@@ -283,7 +283,7 @@ func (x *clocksTest) text(id int) string {
 
 // doubt notes that a message of an exporter is lost around a time, by its clock as far as that is accepted. If its
 // clock is set later, its later messages may be of the same time.
-func (x *clocksTest) doubt(c *clocked, at time.Time) {
+func (x *clocksTest) addUncertain(c *clocked, at time.Time) {
 	of := c.bounded
 	span := [2]time.Time{of(at), of(at)}
 	if d := c.jumps.Sub(at); !c.jumps.IsZero() && d.Abs() < 2*time.Second {
@@ -293,7 +293,7 @@ func (x *clocksTest) doubt(c *clocked, at time.Time) {
 	} else if d > 0 {
 		span[0] = earlier(span[0], of(c.jumps))
 	}
-	x.doubtful = append(x.doubtful, span)
+	x.uncertain = append(x.uncertain, span)
 }
 
 // bounded returns the time of the clock, limited to what the reader accepts.
@@ -324,7 +324,7 @@ func earlier(a, b time.Time) time.Time {
 // a second and is that of the message's beginning, up to a second before its end. Up to another second passes before
 // the next message ends, and reports may be out of order by a second. A flag is for a whole window.
 func (x *clocksTest) near(t time.Time) bool {
-	return slices.ContainsFunc(x.doubtful, func(s [2]time.Time) bool {
+	return slices.ContainsFunc(x.uncertain, func(s [2]time.Time) bool {
 		return t.After(s[0].Add(-4*time.Second-x.window)) && t.Before(s[1].Add(4*time.Second+x.window))
 	})
 }

@@ -95,7 +95,7 @@ func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags)
 }
 
 // doubts returns the number of partitions in which the window of a place is uncertain or not closed.
-func (c *joining) doubts(x place) int {
+func (c *joining) uncertain(x place) int {
 	said := map[string]bool{}
 	for i := range c.parts {
 		name := c.kind.Partition(i)
@@ -224,8 +224,8 @@ func TestKilled(t *testing.T) {
 		packets, flags := c.rows()
 		for x, n := range truth {
 			_, ok := packets[x]
-			if began := x.start >= runs[0].from.UnixNano(); began && !ok && c.doubts(x) < partitions {
-				t.Errorf("%+v: %d packets without a row, told in %d of %d partitions; lives %v", x, n, c.doubts(x), partitions,
+			if began := x.start >= runs[0].from.UnixNano(); began && !ok && c.uncertain(x) < partitions {
+				t.Errorf("%+v: %d packets without a row, told in %d of %d partitions; lives %v", x, n, c.uncertain(x), partitions,
 					runs)
 			}
 		}

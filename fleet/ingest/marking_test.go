@@ -164,7 +164,7 @@ func TestMarking(t *testing.T) {
 
 // DoubtSince flags the reports since a time, by the switch's clock, in existing rows and in later ones. It flags
 // neither reports from long before, nor later reports.
-func TestMarkingDoubtSince(t *testing.T) {
+func TestMarkingSuspectSince(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 40 * time.Second, -40 * time.Second} {
 		n := newMarkingNet(t)
 		n.now = n.now.Add(-ahead) // clock of the switches

@@ -313,12 +313,12 @@ func TestJourneyEdge(t *testing.T) {
 
 // The row of a packet that was dropped by a switch with an unsynchronised clock is flagged.
 func TestDropUnsynchronised(t *testing.T) {
-	for _, doubt := range []bool{true, false} {
+	for _, uncertain := range []bool{true, false} {
 		var x recording
 		x.wire(1)
 		c := collector.RecordCopy{Key: "packet", TTL: 64, Record: record.Record{Bits: []byte{1}, Switch: 1, Plan: 7,
 			In: timeOf(1000 * second), At: timeOf(1000*second + 5), InPort: 99, OutPort: record.NoPort, Why: 3,
-			Unsynchronised: doubt}}
+			Unsynchronised: uncertain}}
 		p := New("record-0", Options{Topology: &x.net}, result.Position{}, time.Unix(0, 0))
 		w, _ := event.NewWriter(result.Records, "source")
 		if ok, err := w.AddRecord(1000*second, &c); !ok || err != nil {
@@ -328,8 +328,8 @@ func TestDropUnsynchronised(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := p.Cut(time.Unix(0, 0), true).Drops
-		if len(rows) != 1 || rows[0].Packets != 1 || (rows[0].Flags == result.Unsynchronised) != doubt {
-			t.Errorf("clock in doubt %v: %+v", doubt, rows)
+		if len(rows) != 1 || rows[0].Packets != 1 || (rows[0].Flags == result.Unsynchronised) != uncertain {
+			t.Errorf("clock in doubt %v: %+v", uncertain, rows)
 		}
 	}
 }

@@ -231,15 +231,15 @@ func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 // last messages were lost falls silent. That fails for messages that were in batches before a restart, and for a source
 // that is still unknown. So all events are suspect from the closed time up to the latest event of the sources,
 // including their next batch.
-func (p *Partition) Skip(to uint64) (doubt result.Amend) {
+func (p *Partition) Skip(to uint64) (amend result.Amend) {
 	p.last = max(p.last, to-1)
-	doubt = result.Amend{From: p.closed, To: p.closed, Flags: result.Gap}
+	amend = result.Amend{From: p.closed, To: p.closed, Flags: result.Gap}
 	for _, s := range p.order {
-		doubt.To = max(doubt.To, s.row.Latest)
+		amend.To = max(amend.To, s.row.Latest)
 	}
-	p.windows.gap(doubt.From, doubt.To, doubt.Flags)
+	p.windows.gap(amend.From, amend.To, amend.Flags)
 	p.skipped = true
-	return doubt
+	return amend
 }
 
 // follows flags the time up to the first message after a loss as a gap.
@@ -490,11 +490,11 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 // unseen returns amendments for uncertain times that are closed now: all rows of a window may be missing, so no row
 // could be flagged.
 func (p *Partition) unseen(closed int64, silent bool) []result.Amend {
-	doubts := p.windows.between(p.closed, closed)
+	uncertain := p.windows.between(p.closed, closed)
 	if silent && closed > p.closed && !slices.ContainsFunc(p.order, (*source).whole) {
-		doubts = append(doubts, result.Amend{From: p.closed, To: closed - 1, Flags: result.Silent})
+		uncertain = append(uncertain, result.Amend{From: p.closed, To: closed - 1, Flags: result.Silent})
 	}
-	return doubts
+	return uncertain
 }
 
 // said reports whether a wide joiner has something that is due by closed and was not due before.

@@ -308,7 +308,7 @@ func TestOtherWindows(t *testing.T) {
 		if all != networks[0].frames {
 			t.Errorf("%d frames in the rows, want %d", all, networks[0].frames)
 		}
-		doubted := func(w result.Window) bool { // late events may be in a window of another length
+		uncertain := func(w result.Window) bool { // late events may be in a window of another length
 			return slices.ContainsFunc(slices.Collect(maps.Keys(flagged)), func(f result.Window) bool {
 				return flagged[f] && f.Start < w.Start+w.Length && f.Start+f.Length > w.Start
 			})
@@ -316,7 +316,7 @@ func TestOtherWindows(t *testing.T) {
 		for window, hops := range rows {
 			for key, packets := range hops {
 				want := networks[window.Length/second-1].packets[key]
-				if packets != want && !doubted(window) {
+				if packets != want && !uncertain(window) {
 					t.Errorf("%+v, %+v: %d packets without a flag, want %d", window, key, packets, want)
 				}
 			}
@@ -326,7 +326,7 @@ func TestOtherWindows(t *testing.T) {
 
 // Lost messages may have held a whole window, and so may the messages of a silent source: where no row can be flagged,
 // amendments report it.
-func TestDoubtWithoutRows(t *testing.T) {
+func TestUncertainWithoutRows(t *testing.T) {
 	send := func(w *event.Writer, watermark int64, times ...int64) []byte {
 		for _, at := range times {
 			w.Stamped(&event.Frame{Time: at * second, Hops: []event.Hop{{Switch: 1}}})

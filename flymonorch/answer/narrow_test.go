@@ -16,7 +16,7 @@ import (
 )
 
 // A doubt is a test case for an answer that can be compared with the exact value.
-type doubt struct {
+type narrowCase struct {
 	algorithm      flymon.Algorithm
 	key, attribute string
 	metric         string // name of the metric, or "" for the answer of a flow
@@ -24,7 +24,7 @@ type doubt struct {
 }
 
 // narrows are answers of all algorithms that work with buckets of 8 bits.
-var narrows = []doubt{
+var narrows = []narrowCase{
 	{flymon.CMS, "5-tuple", "frequency", "", 0}, {flymon.SuMaxSum, "5-tuple", "frequency", "", 0},
 	{flymon.Tower, "5-tuple", "frequency", "", 0}, {flymon.CounterBraids, "5-tuple", "frequency", "", 0},
 	{flymon.MRAC, "5-tuple", "frequency", "", 0}, {flymon.CMS, "5-tuple", "frequency", flymon.MetricCardinality, 0},
@@ -107,7 +107,7 @@ func TestNoHeavyMaximumIsMissed(t *testing.T) {
 	fixed, reached := randtest.Cases{Seed: 1, Count: 40, Short: 8}, 0
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 12))
-		d := doubt{algorithm: flymon.SuMaxMax, key: "5-tuple", attribute: "max(queue-delay)"}
+		d := narrowCase{algorithm: flymon.SuMaxMax, key: "5-tuple", attribute: "max(queue-delay)"}
 		r, wide := newRunOn(t, small(8+random.IntN(9)), d.task(t, random)), newRunOn(t, small(32), d.task(t, random))
 		r.arrive(random, wide)
 		threshold := uint64(1)<<r.placed.Sketch.Scale + random.Uint64N(1<<random.IntN(20))
@@ -130,7 +130,7 @@ func TestNoHeavyMaximumIsMissed(t *testing.T) {
 }
 
 // task returns a task with the doubt's algorithm, key and attribute, and random memory.
-func (d *doubt) task(t *testing.T, random *rand.Rand) flymon.Task {
+func (d *narrowCase) task(t *testing.T, random *rand.Rand) flymon.Task {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, d.key), Attribute: parse(t, flymon.ParseAttribute, d.attribute),
 		Algorithm: d.algorithm,

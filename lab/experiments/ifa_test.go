@@ -169,12 +169,12 @@ func packetsIn(t *testing.T, file string) (list []string) {
 		var line struct {
 			Flow    string
 			Records []struct {
-				Switch  int    `json:"switch_id"`
-				In      string `json:"in_port"`
-				Out     string `json:"out_port"`
-				Ingress string
-				Egress  string
-				Doubt   bool `json:"clock_not_synchronised"`
+				Switch         int    `json:"switch_id"`
+				In             string `json:"in_port"`
+				Out            string `json:"out_port"`
+				Ingress        string
+				Egress         string
+				Unsynchronised bool `json:"clock_not_synchronised"`
 			}
 		}
 		if err := d.Decode(&line); err != nil {
@@ -183,7 +183,7 @@ func packetsIn(t *testing.T, file string) (list []string) {
 		packet := line.Flow
 		for _, r := range line.Records {
 			packet += fmt.Sprintf(", %d %s %s %s %s", r.Switch, r.In, r.Out, r.Ingress, r.Egress)
-			if r.Doubt {
+			if r.Unsynchronised {
 				packet += "?"
 			}
 		}

@@ -122,15 +122,15 @@ func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role acc
 // force.
 func (g *Guard) Troubles() []string {
 	var all []string
-	doubts := []func() string{g.accounts.problem, g.Trail.problem}
+	problems := []func() string{g.accounts.problem, g.Trail.problem}
 	if g.pair != nil {
-		doubts = append(doubts, g.pair.problem)
+		problems = append(problems, g.pair.problem)
 	}
 	if g.clientCA != nil {
-		doubts = append(doubts, g.clientCA.problem)
+		problems = append(problems, g.clientCA.problem)
 	}
-	for _, doubt := range doubts {
-		if why := doubt(); why != "" {
+	for _, problem := range problems {
+		if why := problem(); why != "" {
 			all = append(all, why)
 		}
 	}

@@ -141,7 +141,7 @@ func (p *Page) alarmRow(q *request, g *alarm.Graph) alarmRow {
 	} else if g.Stale {
 		r.Caveats = append(r.Caveats, "no row since "+p.timeText(g.Newest)+", though some must have come")
 	}
-	r.Caveats = append(r.Caveats, uncertainWords(g.Doubt, "the newest: ")...)
+	r.Caveats = append(r.Caveats, uncertainWords(g.Uncertain, "the newest: ")...)
 	return r
 }
 
@@ -187,7 +187,7 @@ func alarmCaveats(a *alarm.Alarm) (why []string) {
 	for _, w := range rows.FlagWords(a.Last.Flags) {
 		why = append(why, "the last of them: "+w)
 	}
-	return append(why, uncertainWords(a.Doubt, "since it was raised: ")...)
+	return append(why, uncertainWords(a.Uncertain, "since it was raised: ")...)
 }
 
 // uncertainWords describes the periods that neither raise nor clear an alarm.

@@ -18,7 +18,7 @@ type oddSyncd struct {
 	redis    *swss.Redis
 	client   *Client
 	requests <-chan swss.Entry
-	doubts   chan string // reasons for an unknown state, as reported by the client
+	unknowns chan string // reasons for an unknown state, as reported by the client
 	sign     chan Sign   // visible state of this syncd
 }
 
@@ -26,10 +26,10 @@ type oddSyncd struct {
 func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &oddSyncd{T: t, redis: swsstest.Start(t), doubts: make(chan string, 100), sign: make(chan Sign, 1)}
+	o := &oddSyncd{T: t, redis: swsstest.Start(t), unknowns: make(chan string, 100), sign: make(chan Sign, 1)}
 	o.sign <- Sign{Says: true}
 	opts.Timeout, opts.Patience = time.Hour, time.Hour
-	opts.ASICUnknown = func(why string) { o.doubts <- why }
+	opts.ASICUnknown = func(why string) { o.unknowns <- why }
 	opts.Sign = func(context.Context) Sign {
 		s := <-o.sign
 		o.sign <- s
@@ -100,7 +100,7 @@ func (o *oddSyncd) see(s Sign) {
 func (o *oddSyncd) says(words string) {
 	o.Helper()
 	select {
-	case why := <-o.doubts:
+	case why := <-o.unknowns:
 		if !strings.Contains(why, words) || words == "" && why != "" {
 			o.Fatalf("the doubt is %q, want %q", why, words)
 		}
@@ -153,7 +153,7 @@ func TestSilentSyncdIsAsked(t *testing.T) {
 }
 
 // When syncd is gone, the state of the ASIC is unknown immediately. The client is lost if syncd stays away.
-func TestGoneSyncdIsADoubtAtOnce(t *testing.T) {
+func TestGoneSyncdIsUnknownAtOnce(t *testing.T) {
 	o := startOdd(t, ClientOptions{})
 	o.see(Sign{Gone: "syncd is gone", Says: true})
 	o.says("syncd is gone")

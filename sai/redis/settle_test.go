@@ -123,34 +123,34 @@ func TestLongComparison(t *testing.T) {
 
 // drain discards the reported reasons.
 func (o *oddSyncd) drain() {
-	for len(o.doubts) > 0 {
-		<-o.doubts
+	for len(o.unknowns) > 0 {
+		<-o.unknowns
 	}
 }
 
 // idleQueue returns a client on an ASIC_DB with a switch, whose syncd dequeues nothing yet.
-func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
+func idleQueue(t *testing.T) (q *swss.Queue, c *Client, unknowns chan string) {
 	r := swsstest.Start(t)
 	asic := r.DB(swss.ASICDB)
 	if err := asic.Client().HSet(t.Context(), protocol.KeyVIDToRID, protocol.SwitchVID.String(),
 		"oid:0x21000000000000").Err(); err != nil {
 		t.Fatal(err)
 	}
-	doubts = make(chan string, 100)
+	unknowns = make(chan string, 100)
 	c, err := NewClient(t.Context(), r, ClientOptions{
 		Patience: 10 * time.Millisecond, Late: time.Nanosecond,
-		Sign: func(context.Context) Sign { return Sign{Says: true} }, ASICUnknown: func(why string) { doubts <- why },
+		Sign: func(context.Context) Sign { return Sign{Says: true} }, ASICUnknown: func(why string) { unknowns <- why },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return swss.NewQueue(asic, protocol.ASICState), c, doubts
+	return swss.NewQueue(asic, protocol.ASICState), c, unknowns
 }
 
 // A new client waits for the requests of a dead one, however long they need, and does not mistake their answers for
 // its own.
 func TestRequestsOfADeadClient(t *testing.T) {
-	q, c, doubts := idleQueue(t)
+	q, c, unknowns := idleQueue(t)
 	ctx := t.Context()
 	dead := protocol.Message{Key: protocol.ApplyView, Op: protocol.OpNotify}
 	noError(t, q.Push(ctx, dead.Entry()))
@@ -158,7 +158,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	go func() { began <- c.InitView(context.Background()) }()
 	for range 20 { // wait at least twenty times as long as the client's patience
 		select {
-		case why := <-doubts:
+		case why := <-unknowns:
 			if !strings.Contains(why, "syncd has been busy for") {
 				t.Fatalf("the doubt is %q", why)
 			}
