@@ -103,7 +103,7 @@ func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
 	return c.flows[index]
 }
 
-// ways holds a test's values for the switch's addresses and its route.
+// fakeRoutes holds a test's values for the switch's addresses and its route.
 type fakeRoutes struct {
 	own     map[netip.Addr]bool
 	mtu     uint32 // MTU of the route; 0 if there is no route

@@ -254,7 +254,7 @@ func (x *matches) effective(m *matched) effect {
 	return e
 }
 
-// takenFrom returns a canonical text about the packets that other sessions get instead of m. It omits a region that
+// claimedFrom returns a canonical text about the packets that other sessions get instead of m. It omits a region that
 // another region contains.
 func claimedFrom(m *matched, shared []region) string {
 	var parts []string

@@ -34,7 +34,7 @@ type base struct {
 	counts altmark.ChipCounts
 }
 
-// take adds a reading. If the reading completes a period, take returns the period and true.
+// add adds a reading. If the reading completes a period, take returns the period and true.
 func (m *meter) add(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
@@ -81,7 +81,7 @@ func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 	switch {
 	case !m.begun:
 		return altmark.First
-	case m.generation != r.Generation || m.started != t.Started || m.fewer(r):
+	case m.generation != r.Generation || m.started != t.Started || m.decreased(r):
 		return altmark.CounterReset
 	case m.steps != t.Steps:
 		return altmark.ClockStep
@@ -131,8 +131,8 @@ func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why a
 	}
 }
 
-// fewer reports whether a counter has decreased.
-func (m *meter) fewer(r altmark.ChipFlow) bool {
+// decreased reports whether a counter has decreased.
+func (m *meter) decreased(r altmark.ChipFlow) bool {
 	for colour, b := range m.base {
 		c := r.Of[colour]
 		if c.Packets < b.counts.Packets || c.Bytes < b.counts.Bytes || c.Captures < b.counts.Captures ||

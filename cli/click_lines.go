@@ -105,7 +105,7 @@ func skipVRF(words []string) ([]string, error) {
 	return words[2:], nil
 }
 
-// waysOf parses [A[,A]] [dev IFACE[,IFACE]]. The two lists are parallel, and the shorter one is filled with empty
+// parseNextHops parses [A[,A]] [dev IFACE[,IFACE]]. The two lists are parallel, and the shorter one is filled with empty
 // values.
 func parseNextHops(words []string) (nextHops []string, err error) {
 	var addresses, names []string
@@ -134,7 +134,7 @@ func parseNextHops(words []string) (nextHops []string, err error) {
 	return nextHops, nil
 }
 
-// wayOf returns one next hop in the form of "ip route PREFIX".
+// formatNextHop returns one next hop in the form of "ip route PREFIX".
 func formatNextHop(address, name string) (string, error) {
 	if _, err := netip.ParseAddr(address); address != "" && err != nil {
 		return "", fmt.Errorf("%q is no address", address)

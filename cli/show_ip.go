@@ -48,7 +48,7 @@ func byPrefix(entries []tree.Node) []tree.Node {
 	return entries
 }
 
-// wayText formats a next hop of a route as routers do.
+// nextHopText formats a next hop of a route as routers do.
 func nextHopText(nextHop string) string {
 	to, distance, _ := strings.Cut(nextHop, "#")
 	addr, name, _ := strings.Cut(to, "@")

@@ -117,7 +117,7 @@ func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
 	return err
 }
 
-// take prints arriving datagrams until Count records are printed or ctx ends.
+// receive prints arriving datagrams until Count records are printed or ctx ends.
 func (d *Datagrams) receive(ctx context.Context, in Source) error {
 	for d.more(ctx) {
 		p, err := in.Next(ctx)
@@ -134,7 +134,7 @@ func (d *Datagrams) receive(ctx context.Context, in Source) error {
 	return nil
 }
 
-// tellLost reports the amount of data that was lost because it arrived faster than it was read.
+// reportLost reports the amount of data that was lost because it arrived faster than it was read.
 func (d *Datagrams) reportLost(in Source, what string) {
 	if lost, unknown := in.Lost(); unknown != nil {
 		d.Progress("it is not known how many %s were lost before they were read: %v", what, unknown)

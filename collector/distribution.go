@@ -72,7 +72,7 @@ func (d *distribution) fit() {
 	}
 }
 
-// take changes the reservation to the given number of bytes. It returns false if the budget is too small.
+// reserve changes the reservation to the given number of bytes. It returns false if the budget is too small.
 func (d *distribution) reserve(bytes int64) bool {
 	if d.room == nil {
 		return true

@@ -51,7 +51,7 @@ type contestModel struct {
 	inForce  map[string]bool // rules in force
 }
 
-// taken counts the resources that the rules and sessions in force use.
+// usage counts the resources that the rules and sessions in force use.
 type usage struct {
 	stage, table map[string]int
 	counters     int

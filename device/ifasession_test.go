@@ -163,7 +163,7 @@ func TestIFASessions(t *testing.T) {
 
 // A terminator continues to strip IFA headers but is not active if nothing sends its reports. Its collector is in VRF
 // mgmt, and no host is attached to the CPU port.
-func TestIFAReportsThatNobodySends(t *testing.T) {
+func TestIFAReportsWithoutSender(t *testing.T) {
 	begin, end := newAnalyst(t, "1"), newAnalyst(t, "3")
 	begin.Set("TAM_SESSION|begin", "type", "ifa", "role", "initiator", "flow_group", "FG1")
 	end.Set("TAM_COLLECTOR|C1", "dst_ip", "10.20.30.40", "dst_port", "10000", "vrf", "mgmt")

@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/drift"
 )
 
-// halfTaken is a chip whose former orchagent died while it removed default objects. The members of the default VLAN are
+// halfRemoved is a chip whose former orchagent died while it removed default objects. The members of the default VLAN are
 // removed, but their bridge ports still exist.
 type halfRemoved struct{ sai.API }
 

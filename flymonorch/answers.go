@@ -28,7 +28,7 @@ type epoch struct {
 	bank       flymon.ChipBank
 }
 
-// taken holds the data that was read from the chip for a task and an epoch.
+// readout holds the data that was read from the chip for a task and an epoch.
 type readout struct {
 	registers [][]uint32 // registers by unit
 	digests   []flymon.Vector
@@ -42,7 +42,7 @@ type readout struct {
 	from      string
 }
 
-// take reads the data of an epoch from the chip: the registers of a layout's units. behind is the number of the task's
+// readUnits reads the data of an epoch from the chip: the registers of a layout's units. behind is the number of the task's
 // units before these. A bank without packets is not read.
 func (rd *reader) readUnits(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*readout, error) {
 	got := &readout{registers: make([][]uint32, len(p.Layout.Units))}

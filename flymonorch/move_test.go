@@ -97,7 +97,7 @@ func TestPlanWouldMove(t *testing.T) {
 }
 
 // If no task can move, the refusal names the tasks in the way.
-func TestNobodyMoves(t *testing.T) {
+func TestNoTaskMoves(t *testing.T) {
 	b := full(t, 0, 8)
 	b.chain("chain")
 	b.wantTask("chain", "; in the way in groups 0, 4, 8: task "+b.names["4"]+", with no other room to move to")

@@ -38,7 +38,7 @@ func placement(geo *flymon.Geometry, p *plan.Placed, planned bool) schema.FlyMon
 	return row
 }
 
-// tellGroups writes the usage of the CMU groups.
+// reportGroups writes the usage of the CMU groups.
 func (o *Orch) reportGroups() {
 	if o.pool == nil {
 		return

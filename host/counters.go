@@ -38,7 +38,7 @@ const (
 	DropFragment    // a fragment for the stack itself whose packet was never complete
 	DropTCP         // a TCP segment for the stack itself
 	DropGroup       // an IP packet to a group or broadcast address
-	DropNoAnswer    // an error that must not be sent, see mayTell
+	DropNoAnswer    // an error that must not be sent, see mayReport
 	DropLimit       // an error beyond the rate limit
 	DropNoSource    // an answer that would have no source address
 	DropNoRoute     // an answer, or a packet, without a route to its destination

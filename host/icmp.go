@@ -151,7 +151,7 @@ func (s *Stack) sendError(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint3
 	s.sendIP(x, p.src, buildIPv6(from, p.src, ttl, b))
 }
 
-// mayTell reports whether an error may be sent about a packet: RFC 1812 section 4.3.2.7, RFC 4443 section 2.4 (e).
+// mayReport reports whether an error may be sent about a packet: RFC 1812 section 4.3.2.7, RFC 4443 section 2.4 (e).
 func mayReport(p *ipPacket) bool {
 	if p.later || !single(p.src) || !single(p.dst) {
 		return false
@@ -198,7 +198,7 @@ type bucket struct {
 	last        time.Time
 }
 
-// take removes a token, and reports whether there was one.
+// allow removes a token, and reports whether there was one.
 func (b *bucket) allow(now time.Time) bool {
 	if !b.last.IsZero() && now.After(b.last) {
 		b.left = min(float64(b.burst), b.left+float64(now.Sub(b.last).Seconds()*float64(b.rate)))

@@ -192,7 +192,7 @@ func TestUnitsOfBytes(t *testing.T) {
 }
 
 // If no host reads stamps, or if some receiver of the frames does not, the absence of stamps is unmeasured.
-func TestStampsNobodyReads(t *testing.T) {
+func TestUnreadStamps(t *testing.T) {
 	r := &Result{Flows: map[string]Flow{"read": {Received: 3, Stamps: &Stamps{Frames: 3, Records: 6}},
 		"none": {Received: 1}}}
 	for name, want := range map[string]int64{"flow.read.stamps.records": 6, "flow.none.stamps.records": 0,

@@ -86,7 +86,7 @@ func (c *pool) await(w *worker, last uint64) uint64 {
 	}
 }
 
-// take works on nodes until none is left. It begins with the share whose index is first.
+// runShares works on nodes until none is left. It begins with the share whose index is first.
 func (c *pool) runShares(first int) {
 	for i := range c.shares {
 		sh := &c.shares[(first+i)%len(c.shares)]

@@ -152,7 +152,7 @@ func (w *wire) arrival(t Time) (at, late Time) {
 	if m := uint64(w.Jitter.Max); m > 0 {
 		switch w.Jitter.Distribution {
 		case "normal":
-			at += Time(w.jitter.Bell(m))
+			at += Time(w.jitter.Normal(m))
 		case "exponential":
 			at += Time(min(m, w.jitter.Exponential(m/8)))
 		default:
@@ -180,7 +180,7 @@ func (p *passage) push(side int, at, late Time, data []byte, length int, id uint
 	p.earliest = min(p.earliest, at)
 }
 
-// take moves the sent frames from out to flying.
+// dispatch moves the sent frames from out to flying.
 func (p *passage) dispatch(side int) {
 	out := p.out[side]
 	if len(out) == 0 {

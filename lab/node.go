@@ -127,7 +127,7 @@ func (n *node) watch(c *saisim.Chip) {
 	}
 }
 
-// take forwards a frame that leaves the chip.
+// forward forwards a frame that leaves the chip.
 func (n *node) forward(o *saisim.Out) {
 	l := n.account(o.ID)
 	if o.Port == saisim.CPUPort {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A taker is a client of Subscribe that receives what gRPC would send. It accepts messages while its gate is open.
+// A gatedClient is a client of Subscribe that receives what gRPC would send. It accepts messages while its gate is open.
 type gatedClient struct {
 	gpb.GNMI_SubscribeServer
 	ctx   context.Context
@@ -27,7 +27,7 @@ type gatedClient struct {
 	began atomic.Bool
 }
 
-// take makes a client subscribe. If open is false, its gate stays shut.
+// subscribeGated makes a client subscribe. If open is false, its gate stays shut.
 func (b *bed) subscribeGated(ctx context.Context, list *gpb.SubscriptionList, open bool) *gatedClient {
 	c := &gatedClient{
 		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),

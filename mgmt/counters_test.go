@@ -14,7 +14,7 @@ import (
 // A counter that its row lacks, or that is not a number there, has no leaf: it is not reported as 0. A sum with an
 // unknown part has no leaf either, so it is not reported as the sum of the known parts. A counter of 0 is reported as
 // 0.
-func TestCountersThatNobodyKnows(t *testing.T) {
+func TestUnknownCounters(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
 	b.rows(map[string]string{

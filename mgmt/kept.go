@@ -299,7 +299,7 @@ func (s *archiver) keepStart(source string, fresh bool, found, rows configfile.R
 	return err
 }
 
-// tellUnsaved logs a warning if the next start would load a configuration other than rows.
+// warnUnsaved logs a warning if the next start would load a configuration other than rows.
 func (s *archiver) warnUnsaved(rows configfile.Rows) {
 	saved, err := configfile.Read(s.cfg.Startup)
 	switch {

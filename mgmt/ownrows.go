@@ -136,7 +136,7 @@ func (s *archiver) rowSeen(c *auth.Caller, key string) string {
 	return key
 }
 
-// tellsApart reports whether users are configured. Only then do callers have names that distinguish them.
+// hasAccounts reports whether users are configured. Only then do callers have names that distinguish them.
 func (s *Server) hasAccounts() bool { return s.guard.HasAccounts() }
 
 // reverted returns the content of CONFIG_DB after a trial is undone. A row returns to its content in back if the

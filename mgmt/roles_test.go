@@ -202,7 +202,7 @@ func TestErrorsHide(t *testing.T) {
 }
 
 // A gNMI RPC without an authenticated caller may do nothing.
-func TestNobody(t *testing.T) {
+func TestUnauthenticatedCaller(t *testing.T) {
 	b := staffed(t, "")
 	_, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
 	wantErr(t, err, "Unauthenticated")

@@ -32,7 +32,7 @@ func (s *Server) sources() map[string]fetch.Source {
 	return all
 }
 
-// toldRows returns, for each row of CONFIG_DB, whether other nodes of the tree represent it.
+// representedRows returns, for each row of CONFIG_DB, whether other nodes of the tree represent it.
 func (s *Server) representedRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	rows, err := s.stored(ctx)
 	if err != nil {

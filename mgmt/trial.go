@@ -287,7 +287,7 @@ func (s *archiver) undoLocked(ctx context.Context, t *unconfirmedCommit, why str
 	return nil
 }
 
-// takeBack writes the rows that a trial restores, and returns the rows that stay, each with the reason.
+// revertTrial writes the rows that a trial restores, and returns the rows that stay, each with the reason.
 func (s *archiver) revertTrial(ctx context.Context, t *unconfirmedCommit, why string) (stays []string, err error) {
 	_, back, err := s.archive().Load(t.Back)
 	if err != nil {

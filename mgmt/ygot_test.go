@@ -81,7 +81,7 @@ func TestAgreesWithYgot(t *testing.T) {
 	}
 }
 
-// ygotTakes unmarshals a value into the generated types.
+// ygotAccepts unmarshals a value into the generated types.
 func ygotAccepts(n *tree.Node, value string) error {
 	text := value
 	for at := n; at.Parent != nil; at = at.Parent {

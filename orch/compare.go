@@ -36,7 +36,7 @@ func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
 	return d.watch.Pass(ctx, now)
 }
 
-// took stores the digest of a received row.
+// recordReceived stores the digest of a received row.
 func (in *input) recordReceived(t Task) {
 	switch {
 	case in.received == nil:
@@ -142,7 +142,7 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// asTaken returns a row as the handlers receive it.
+// asReceived returns a row as the handlers receive it.
 func (in *input) asReceived(key string, row swss.FieldValues, size int64) swss.FieldValues {
 	if r, ok := in.source.(*rows); ok && r.Over(key) && (row != nil || size > 0) {
 		size = swss.TooMany
@@ -153,7 +153,7 @@ func (in *input) asReceived(key string, row swss.FieldValues, size int64) swss.F
 	return row
 }
 
-// notTaken returns the substitute for a row that a source did not read because of its size.
+// unreadRow returns the substitute for a row that a source did not read because of its size.
 func unreadRow(size int64) swss.FieldValues {
 	if size == swss.TooMany {
 		return schema.TooMany(swss.MaxRows, swss.MaxTable)

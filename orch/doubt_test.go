@@ -180,7 +180,7 @@ func TestUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// BenchmarkDoubt calls MarkUnknown and Restore for 10,000 sessions, on a real Redis with 10,000 rows of other kinds.
+// BenchmarkUnknown calls MarkUnknown and Restore for 10,000 sessions, on a real Redis with 10,000 rows of other kinds.
 func BenchmarkUnknown(b *testing.B) {
 	r := swsstest.StartServer(b).Open()
 	sessions, others := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}

@@ -9,7 +9,7 @@ import (
 )
 
 // A SmallSet has the same members as a map after any additions and removals.
-func TestFew(t *testing.T) {
+func TestSmallSet(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		want, got := map[int]struct{}{}, SmallSet[int]{}

@@ -69,7 +69,7 @@ func (g *FlexGroup) Send(ctx context.Context, p Poller) error {
 	return nil
 }
 
-// take applies the group's row. nil means that there is none.
+// apply applies the group's row. nil means that there is none.
 func (g *FlexGroup) apply(fields swss.FieldValues) error {
 	was := *g
 	g.interval, g.disabled = 0, false

@@ -54,11 +54,11 @@ type Ledger struct {
 	Failed map[RowKey]error
 	// Notes holds remarks on rows that are in the ASIC. It is empty when a pass begins.
 	Notes map[RowKey]string
-	// Few, if not nil, is an incremental pass. It is tried if only rows have changed since the last pass, which
+	// Incremental, if not nil, is an incremental pass. It is tried if only rows have changed since the last pass, which
 	// succeeded without errors. It does the work of a pass for the changed rows, at a cost that does not depend on
 	// the other rows. It returns the rows whose outcome may have changed, or false if a full pass is needed. Why and
 	// Notes are those of the last pass, except for the changed rows.
-	Few func(context.Context) (touched []RowKey, ok bool)
+	Incremental func(context.Context) (touched []RowKey, ok bool)
 
 	daemon   *Daemon
 	tables   map[string]LedgerTable
@@ -147,7 +147,7 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 		l.Changed = append(l.Changed, k)
 	}
 	var err error
-	if !l.reconcileFew(ctx) {
+	if !l.reconcileIncremental(ctx) {
 		err = l.Reconcile(ctx)
 	}
 	l.again = l.again || l.away()
@@ -206,16 +206,16 @@ func (l *Ledger) Again() { l.again = true }
 // once.
 func (l *Ledger) Freed() { l.freed = true }
 
-// reconcileFew does an incremental pass if possible. It returns false if a full pass is still needed.
-func (l *Ledger) reconcileFew(ctx context.Context) bool {
-	if l.Few == nil || !l.clean || len(l.Failed) > 0 {
+// reconcileIncremental does an incremental pass if possible. It returns false if a full pass is still needed.
+func (l *Ledger) reconcileIncremental(ctx context.Context) bool {
+	if l.Incremental == nil || !l.clean || len(l.Failed) > 0 {
 		return false
 	}
 	for _, k := range l.Changed {
 		delete(l.Why, k)
 		delete(l.Notes, k)
 	}
-	touched, ok := l.Few(ctx)
+	touched, ok := l.Incremental(ctx)
 	if !ok {
 		return false
 	}

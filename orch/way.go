@@ -7,7 +7,7 @@ import (
 	"tamtam/sai"
 )
 
-// A Way is the path to an address for packets that the switch itself sends.
+// A Path is the path to an address for packets that the switch itself sends.
 type Path struct {
 	Port        string     // port or PortChannel
 	VLAN        uint16     // VLAN tag of the packets at the port; 0 means none
@@ -17,9 +17,9 @@ type Path struct {
 	AtPort      netip.Addr // address of the switch at the interface; the same as Address if it has none
 }
 
-// Ways provides the paths; routeorch implements it, through device.
+// Paths provides the paths; routeorch implements it, through device.
 type Paths interface {
-	// Way returns the path to an address. The error contains the reason if there is none.
+	// Path returns the path to an address. The error contains the reason if there is none.
 	Path(to netip.Addr) (Path, error)
 	// Want sets the addresses to which paths are needed. Missing neighbours on these paths are resolved.
 	Want(ctx context.Context, to []netip.Addr)

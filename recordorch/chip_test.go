@@ -30,7 +30,7 @@ func newChip() *chip {
 	return c
 }
 
-// take accepts or refuses an entry. A plan must be for the current graph, and must not share bits or labels with
+// accept accepts or refuses an entry. A plan must be for the current graph, and must not share bits or labels with
 // another plan.
 func (c *chip) accept(x *extension, entry feature.Values) error {
 	if x.Name != record.ObjectPlan {

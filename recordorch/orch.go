@@ -38,7 +38,7 @@ type Ports interface {
 	Changes() *orch.Topic[[]string]
 }
 
-// A Way describes how packets to a collector leave the switch.
+// A Path describes how packets to a collector leave the switch.
 type Path = orch.Path
 
 // Config contains the configuration of an [Orch].

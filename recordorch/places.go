@@ -50,7 +50,7 @@ func (o *Orch) remember(c *scheme) {
 	o.places.Put(strconv.Itoa(c.offset), row)
 }
 
-// takeFormer reads the places of the plans at the end of the previous process. Otherwise the order of the sessions
+// readFormer reads the places of the plans at the end of the previous process. Otherwise the order of the sessions
 // would determine the bits of a plan, and a plan with new bits would interrupt its records.
 func (o *Orch) readFormer() {
 	o.former = map[schemeKey]formerScheme{}

@@ -37,7 +37,7 @@ func (r *rig) group(stage, kind sai.Enum, tables ...sai.OID) sai.OID {
 func action(a sai.Enum) []any { return []any{sai.ACLEntryAttrActionPacketAction, sai.Do(a)} }
 
 // An entry that redirects to a LAG without members sends packets nowhere.
-func TestRedirectToNobody(t *testing.T) {
+func TestRedirectToEmptyLAG(t *testing.T) {
 	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress)
 	r.entry(table, 1, sai.ACLEntryAttrActionRedirect, sai.Do(r.create(sai.ObjectTypeLAG)))

@@ -40,7 +40,7 @@ func (c *Chip) Describe() *record.Graph {
 	return c.engine.Graph()
 }
 
-// Books returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the other
+// FrameCounts returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the other
 // counts.
 func (c *Chip) FrameCounts() FrameCounts {
 	c.mu.Lock()

@@ -21,7 +21,7 @@ func (s sketcher) fuzzed(name string, entry []byte) (oid sai.OID, ok bool) {
 	return 0, false
 }
 
-// takesAgain checks that an object accepts its own output, and removes it.
+// acceptsOwnOutput checks that an object accepts its own output, and removes it.
 func (s sketcher) acceptsOwnOutput(oid sai.OID) {
 	s.Helper()
 	if text := s.entryOf(oid); len(text) > 0 {

@@ -32,7 +32,7 @@ func (e *EmptiedError) Unwrap() error { return ErrReset }
 // ErrRestarted reports that Redis was restarted: its data may be older than the last writes.
 var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrReset)
 
-// A TakenError reports that another process has claimed a database.
+// A ClaimedError reports that another process has claimed a database.
 type ClaimedError struct {
 	DB          DBName
 	Name, Owner string // the daemon, and the process that holds the claim

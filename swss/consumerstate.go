@@ -175,7 +175,7 @@ func (f *flag) isStale() bool {
 	return f.resync
 }
 
-// take returns the flag and clears it.
+// drain returns the flag and clears it.
 func (f *flag) drain() (work, resync bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

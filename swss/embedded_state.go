@@ -137,7 +137,7 @@ func (r *ScriptRun) popSet(set string, most int) []string {
 	return members
 }
 
-// takeRow makes a row final, and returns its fields and values.
+// finishRow makes a row final, and returns its fields and values.
 func (r *ScriptRun) finishRow(key string) []string {
 	final := r.Keys[1] + key
 	temp := r.Args[1] + final

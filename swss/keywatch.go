@@ -64,7 +64,7 @@ func (w *KeyWatch) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	return []KeyOpFieldsValues{{Key: "changes", Op: OpSet}}, nil
 }
 
-// Take returns, sorted, the names of the keys that changed since the last call. all is true if any key may have
+// Drain returns, sorted, the names of the keys that changed since the last call. all is true if any key may have
 // changed.
 func (w *KeyWatch) Drain() (names []string, all bool) {
 	w.mu.Lock()

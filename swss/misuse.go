@@ -63,7 +63,7 @@ func keysOf(args []any) []string {
 	return keys
 }
 
-// take returns the noted keys, and forgets them.
+// drain returns the noted keys, and forgets them.
 func (m *misuses) drain() map[DBName]map[string]struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()

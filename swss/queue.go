@@ -155,7 +155,7 @@ func (q *Queue) Drain(ctx context.Context) error {
 	return q.db.wrap(q.db.client.Del(ctx, q.list()).Err(), "drain", q.table)
 }
 
-// Take empties the queue, and returns the number of entries that it had.
+// Clear empties the queue, and returns the number of entries that it had.
 func (q *Queue) Clear(ctx context.Context) (int, error) {
 	var n *redis.IntCmd
 	_, err := q.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {

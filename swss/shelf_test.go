@@ -7,8 +7,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestShelf: a client finds a row with all its properties, wherever the embedded server stores it.
-func TestShelf(t *testing.T) {
+// TestRowStore: a client finds a row with all its properties, wherever the embedded server stores it.
+func TestRowStore(t *testing.T) {
 	addr := swsstest.Start(t).Addr()
 	c, other := dialRaw(t, addr), dialRaw(t, addr)
 	want := func(want any, args ...string) {

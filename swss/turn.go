@@ -29,7 +29,7 @@ func (d *DB) Turn(ctx context.Context) (string, error) {
 	return turn, d.wrap(err, "read the turn")
 }
 
-// TakeTurn adds to a transaction the command that makes the transaction a revision.
+// SetRevision adds to a transaction the command that makes the transaction a revision.
 func SetRevision(ctx context.Context, p redis.Pipeliner, turn string) {
 	p.HSet(ctx, KeyMark, fieldTurn, turn)
 }

@@ -70,7 +70,7 @@ type kindOfRow struct {
 	feature string // feature that must be active; "" if there is none
 	// parse returns a row. If there is an error, the row contains the fields that could be read.
 	parse func(key string, fields swss.FieldValues) (content, error)
-	// taken is set if a flow group can have only one row of the kind. The first valid row by name gets the flow group.
+	// refusal is set if a flow group can have only one row of the kind. The first valid row by name gets the flow group.
 	// taken is the reason for refusing other rows, with %q for the name of the first.
 	refusal string
 	// group describes the flow group that the rows need.
@@ -201,7 +201,7 @@ func (m *Manager) valid(k kind, name string) content {
 	return nil
 }
 
-// take returns the handler of rows of a kind.
+// handler returns the handler of rows of a kind.
 func (m *Manager) handler(k kind) func(key string, fields swss.FieldValues) {
 	return func(key string, fields swss.FieldValues) {
 		if old := m.rows[k][key]; old != nil {

@@ -227,7 +227,7 @@ func portRefs(ports []string) []ref {
 	return refs
 }
 
-// take reserves things, such as a queue, for a row. If another row already owns one of them, the verdict names that
+// reserve reserves things, such as a queue, for a row. If another row already owns one of them, the verdict names that
 // row.
 func (d *decision) reserve(key string, things ...string) verdict {
 	for _, t := range things {

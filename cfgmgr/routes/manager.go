@@ -143,7 +143,7 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 	to[key] = parsed[T]{row, err}
 }
 
-// takeRoute stores a parsed row of static routes.
+// storeRoute stores a parsed row of static routes.
 func (m *Manager) storeRoute(key string, fields swss.FieldValues) {
 	m.changed[key] = true
 	if old, ok := m.routes[key]; ok && old.err == nil {

@@ -98,7 +98,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	return route, ""
 }
 
-// way determines the interface of a next hop, or returns the reason why there is none.
+// resolveHop determines the interface of a next hop, or returns the reason why there is none.
 func (d *decision) resolveHop(h schema.StaticHop) (schema.Hop, string) {
 	hop := schema.Hop{Addr: h.Addr, Interface: h.Interface, Weight: 1}
 	switch {

@@ -45,7 +45,7 @@ func (d *decoder) next() byte {
 	return 0
 }
 
-// takes skips blanks and consumes c. It returns false if the next byte is not c.
+// consume skips blanks and consumes c. It returns false if the next byte is not c.
 func (d *decoder) consume(c byte) bool {
 	if d.next() != c {
 		return false

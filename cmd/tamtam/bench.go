@@ -107,7 +107,7 @@ func benchGNMI(ctx context.Context, o bench.Options) ([]bench.Result, error) {
 	}
 	return benchnorth.Run(ctx, benchnorth.Config{
 		Mgmtd: []string{self, "run", "mgmtd"}, Shell: []string{self, "cli"},
-		Sessions: o.Groups, Few: max(o.Groups/10, 1), Events: o.Changes,
+		Sessions: o.Groups, Changing: max(o.Groups/10, 1), Events: o.Changes,
 	})
 }
 

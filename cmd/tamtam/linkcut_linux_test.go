@@ -306,10 +306,10 @@ func (n *cutNet) startIperf(to, port string, options ...string) (stop func()) {
 	}
 }
 
-// books maps the names of counters, with the switch or host that has them, to their values.
+// counters maps the names of counters, with the switch or host that has them, to their values.
 type counters map[string]int64
 
-// books reads all counters.
+// readCounters reads all counters.
 func (n *cutNet) readCounters() counters {
 	b := counters{}
 	for i, h := range n.hosts {

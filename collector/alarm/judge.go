@@ -38,7 +38,7 @@ type Graph struct {
 	Newest int64
 	// Stale means that Newest is so long ago that a newer row should exist.
 	Stale bool
-	// Doubt counts the newest periods that neither raise nor clear an alarm.
+	// Uncertain counts the newest periods that neither raise nor clear an alarm.
 	Uncertain Uncertain
 	// Periods lists the periods with a row, the earliest first.
 	Periods []Period
@@ -68,7 +68,7 @@ type Alarm struct {
 	// Suspects holds the links that may have lost packets in the last of these periods, if several graphs lost packets.
 	// Nil means that only this graph lost packets, or that the alarm is cleared.
 	Suspects *marks.Suspects
-	// Doubt counts the periods since the alarm that neither raise nor clear it.
+	// Uncertain counts the periods since the alarm that neither raise nor clear it.
 	Uncertain Uncertain
 }
 

@@ -238,7 +238,7 @@ func TestAltMark(t *testing.T) {
 }
 
 // Records without a listener are counted or refused, never lost silently. A later listener receives templates first.
-func TestNobodyListens(t *testing.T) {
+func TestNoListener(t *testing.T) {
 	conn := listen(t)
 	to := conn.LocalAddr().String()
 	x := dial(t, to)

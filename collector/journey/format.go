@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Way returns the path of a journey without times. Packets with the same text behaved equally. Copies are in
+// Path returns the path of a journey without times. Packets with the same text behaved equally. Copies are in
 // parentheses.
 func (j Journey) Path() string {
 	var b strings.Builder
@@ -19,7 +19,7 @@ func (j Journey) Path() string {
 	return b.String()
 }
 
-// maxWay is the maximum number of consecutive visits in a way. A packet in a loop has more.
+// maxPath is the maximum number of consecutive visits in a way. A packet in a loop has more.
 const maxPath = 64
 
 func (v *Visit) writePath(b *strings.Builder, depth int) {
@@ -52,7 +52,7 @@ func (e *Exit) ending() string {
 	return fmt.Sprintf("to %s, where several packets are alike", Port{e.Candidates[0].Switch, e.Candidates[0].In})
 }
 
-// Ways counts journeys by their ways, the most frequent first.
+// CountByPath counts journeys by their ways, the most frequent first.
 func CountByPath(all []Journey) (list []Count) {
 	at := map[string]int{}
 	for _, j := range all {

@@ -59,7 +59,7 @@ func (d *Drill) Add(r Result) (Alarm, bool) {
 	return d.say(r.Period)
 }
 
-// Take adds the results of one report, and then returns the resulting alarms.
+// AddAll adds the results of one report, and then returns the resulting alarms.
 func (d *Drill) AddAll(results ...Result) (alarms []Alarm) {
 	var periods []uint64
 	for _, r := range results {

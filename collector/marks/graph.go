@@ -130,7 +130,7 @@ func (g Graph) ranks() map[string]int {
 	return at
 }
 
-// ShortestWays returns the links of the paths with the fewest links from some switches to others, as in equal-cost
+// ShortestPaths returns the links of the paths with the fewest links from some switches to others, as in equal-cost
 // routing. Cables have no direction.
 func ShortestPaths(cables []Link, from, to []string) []Link {
 	beside := map[string][]string{}

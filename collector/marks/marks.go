@@ -274,7 +274,7 @@ func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out
 	return sortResults(out)
 }
 
-// take stores a report. It returns false if the period is not kept.
+// store stores a report. It returns false if the period is not kept.
 func (m *Joiner) store(stage, point int, p altmark.Period, arrived time.Time, out *[]Result) bool {
 	m.stats.Reports++
 	if p.Number >= lastPeriod || uint64(p.Colour) != p.Number&1 {

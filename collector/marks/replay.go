@@ -35,7 +35,7 @@ func (x *Replay) brief() *Replay {
 	return x
 }
 
-// Take adds a report like [Joiner.Add], but without its evaluation, which Tell does. It returns results only of periods
+// Add adds a report like [Joiner.Add], but without its evaluation, which Tell does. It returns results only of periods
 // that are dropped, or that passed without a report.
 func (x *Replay) Add(point int, p altmark.Period, arrived time.Time) (out []Result) {
 	for _, u := range x.users[point] {

@@ -130,7 +130,7 @@ func (c *calibration) checkEpoch(in *instance, last any, epoch uint64) {
 	}
 }
 
-// take compares an answer with the exact value, and counts the result.
+// count compares an answer with the exact value, and counts the result.
 func (c *tally) count(t *testing.T, in *instance, answer any) {
 	c.n++
 	estimate, ok := number(within(answer, "estimate"))

@@ -200,7 +200,7 @@ type trafficHosts interface {
 	account(c trafficChaos)
 }
 
-// lives returns the fates of the frames, per chip.
+// fates returns the fates of the frames, per chip.
 func (c trafficChaos) fates() []traffic {
 	c.Helper()
 	if c.hosts != nil {

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// doubted waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
+// awaitUnknown waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
 func (p *liveSwitch) awaitUnknown(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
@@ -82,7 +82,7 @@ func TestSyncdDies(t *testing.T) {
 
 // An orchagent that dies leaves its reports, since the ASIC continues. If syncd does not run either, mgmtd reports the
 // state as unknown.
-func TestNobodyIsLeft(t *testing.T) {
+func TestOrchagentAndSyncdDie(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["mgmtd"] = p.start("mgmtd")
 	p.stops["orchagent"]()

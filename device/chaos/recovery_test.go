@@ -115,7 +115,7 @@ func (p *liveSwitch) start(name string) (stop func()) {
 	})
 }
 
-// endsOfLives is a log handler that counts how often a daemon started again.
+// restartCounter is a log handler that counts how often a daemon started again.
 type restartCounter struct{ n *atomic.Int32 }
 
 func (restartCounter) Enabled(context.Context, slog.Level) bool { return true }

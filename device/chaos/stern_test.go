@@ -519,7 +519,7 @@ func (s *strictSyncd) lacks() (list []string) {
 	return list
 }
 
-// took returns the requests since the last call that have changed the ASIC, without register reads, which are created
+// changes returns the requests since the last call that have changed the ASIC, without register reads, which are created
 // and removed again.
 func (s *strictSyncd) changes() (list []string) {
 	s.mu.Lock()

@@ -313,7 +313,7 @@ func (s *stockSwitch) restarts() (took time.Duration) {
 
 var adoptedLine = regexp.MustCompile(`(?m)^time=(\S+) .*msg="the ASIC was adopted as it was"`)
 
-// toldAdopted returns the time at which orchagent logged that it has adopted the ASIC. It searches only the part of the
+// adoptedAt returns the time at which orchagent logged that it has adopted the ASIC. It searches only the part of the
 // log that was not read before.
 func (s *stockSwitch) adoptedAt() time.Time {
 	s.Helper()

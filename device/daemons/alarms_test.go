@@ -229,7 +229,7 @@ func TestAlarmHistory(t *testing.T) {
 	}
 }
 
-// alarmsTold holds the alarms that a subscriber has received, by id.
+// receivedAlarms holds the alarms that a subscriber has received, by id.
 type receivedAlarms struct {
 	t     *testing.T
 	rpc   gpb.GNMI_SubscribeClient

@@ -93,7 +93,7 @@ func (d *asicState) lacks(context.Context) string {
 const lookAgain = time.Second
 
 // run keeps STATE_DB in line with the reason until ctx ends. When the state is known again and the ASIC matches the
-// configuration, it calls tellPorts, which reports the state of ports.
+// configuration, it calls reportPorts, which reports the state of ports.
 func (d *asicState) run(ctx context.Context, reportPorts func(context.Context) error) {
 	rows, ports := false, false // whether rows, or ports, are reported as unknown
 	for {

@@ -36,7 +36,7 @@ func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) er
 	return errors.Join(err, leave(ctx, r, h))
 }
 
-// fpmsyncdLife runs fpmsyncd once. It starts with the content of ROUTE_TABLE. zebra has to connect again and then sends
+// runFpmsyncdOnce runs fpmsyncd once. It starts with the content of ROUTE_TABLE. zebra has to connect again and then sends
 // all routes.
 func runFpmsyncdOnce(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)

@@ -259,7 +259,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	return state
 }
 
-// tellAgain records that the daemon is ready from now on.
+// resetSince records that the daemon is ready from now on.
 func (h *health) resetSince() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -193,7 +193,7 @@ func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 	}
 }
 
-// A hostLife consumes frames of the CPU port, besides the host interfaces, during one run of the daemon.
+// A hostRun consumes frames of the CPU port, besides the host interfaces, during one run of the daemon.
 type hostRun struct {
 	d       *orch.Daemon
 	sync    *hostifd.Sync

@@ -447,7 +447,7 @@ func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
 	return err
 }
 
-// tellPorts reports the state of ports and LAGs again, after the state of the ASIC was unknown.
+// reportPorts reports the state of ports and LAGs again, after the state of the ASIC was unknown.
 func (o *Orchagent) reportPorts(ctx context.Context) (err error) {
 	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Report(ctx) })
 	return errors.Join(doErr, err)

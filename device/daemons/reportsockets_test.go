@@ -37,8 +37,8 @@ func TestReportSockets(t *testing.T) {
 		if len(sources) != 2 {
 			t.Errorf("%d sources of two streams", len(sources))
 		}
-		nobody := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), 50000)
-		if err := s.send(reports.Datagram{From: nobody, To: netip.MustParseAddrPort("192.0.2.9:1")}); err == nil ||
+		unreachable := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), 50000)
+		if err := s.send(reports.Datagram{From: unreachable, To: netip.MustParseAddrPort("192.0.2.9:1")}); err == nil ||
 			!strings.Contains(err.Error(), "a socket at 192.0.2.1") {
 			t.Errorf("from an address that the host does not have: %v", err)
 		}

@@ -91,7 +91,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
 
-// syncdLife runs syncd with one chip.
+// runSyncdOnce runs syncd with one chip.
 func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()

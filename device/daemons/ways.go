@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ways adapts the routes to the interface of orchs that send the switch's own packets.
+// paths adapts the routes to the interface of orchs that send the switch's own packets.
 type paths struct {
 	*routeorch.Orch
 	user string // the client that requests neighbours
@@ -29,7 +29,7 @@ func (x exits) Exit(to netip.Addr) (name string, mtu uint32, err error) {
 	return routeorch.Exit(x.Orch, to)
 }
 
-// Way returns the path to an address. A neighbour in a VLAN would require a look-up in the FDB, so there is no path
+// Path returns the path to an address. A neighbour in a VLAN would require a look-up in the FDB, so there is no path
 // to such an address.
 func (w paths) Path(to netip.Addr) (orch.Path, error) {
 	p, err := w.Lookup(to)

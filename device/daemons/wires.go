@@ -17,7 +17,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// wireLife is how long a row of STATE_DB about a wire stays if it is not renewed.
+// wireTTL is how long a row of STATE_DB about a wire stays if it is not renewed.
 const wireTTL = 10 * time.Second
 
 // runWires wires a chip's ports to live interfaces and reports their state in STATE_DB, until ctx ends.

@@ -68,7 +68,7 @@ func NewSFlowTestOn(t *testing.T, config device.ConfigDB) *SFlowTest {
 	return x
 }
 
-// take receives a datagram as a collector does, and checks that none is missing.
+// receive receives a datagram as a collector does, and checks that none is missing.
 func (x *SFlowTest) receive(to netip.AddrPort, b []byte) error {
 	d, err := wire.Decode(bytes.Clone(b))
 	if x.n[to]++; err != nil || d.Sequence != x.n[to] || d.Agent != netip.MustParseAddr("10.0.0.9") {
@@ -132,7 +132,7 @@ func (x *SFlowTest) WantFlows(flows map[uint32][]*wire.FlowSample, good, bad int
 	}
 }
 
-// WantTold checks, in rows of STATE_DB, the status and the beginning of the reason.
+// WantReported checks, in rows of STATE_DB, the status and the beginning of the reason.
 func (x *SFlowTest) WantReported(want map[string]string) {
 	x.Helper()
 	for key, reported := range want {

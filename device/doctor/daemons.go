@@ -102,7 +102,7 @@ func unknownSyncd(ctx context.Context, p *installation) bool {
 	return err == nil && n == 0
 }
 
-// takenBy returns a text about the database that has the mark of another process of the same name, "" if there is
+// claimedBy returns a text about the database that has the mark of another process of the same name, "" if there is
 // none.
 func claimedBy(ctx context.Context, p *installation, name, owner string) string {
 	for _, db := range used {

@@ -60,7 +60,7 @@ func TestDropAccountBalances(t *testing.T) {
 	})
 }
 
-// bookBalances requests the account in all forms and checks that it balances.
+// checkAccount requests the account in all forms and checks that it balances.
 func checkAccount(t *testing.T, s *device.Sim, shows func(string) string) (a packettrace.DropsAnswer) {
 	t.Helper()
 	counts := s.Chip.FrameCounts()

@@ -229,7 +229,7 @@ func recordBits(t *testing.T, p *record.Plan, path []record.Step) []byte {
 	return b
 }
 
-// sameWay compares the only decoded path of a record with the truth.
+// checkPath compares the only decoded path of a record with the truth.
 func checkPath(t *testing.T, p *collector.DecodedPacket, path []record.Step) {
 	t.Helper()
 	got := p.Answer.Paths[0]

@@ -35,7 +35,7 @@ func channel(daemon string) string { return "TAMTAM_FAULT@" + daemon }
 // Daemons returns the daemons that may accept faults, in the order in which they are asked.
 func Daemons() []string { return At(RedisEmpty) }
 
-// Takers returns the daemons that accept faults now.
+// Accepting returns the daemons that accept faults now.
 func Accepting(ctx context.Context, r *swss.Redis) (accepting []string, err error) {
 	var channels []string
 	for _, daemon := range Daemons() {

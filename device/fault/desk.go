@@ -44,7 +44,7 @@ func NewController(daemon string, r *swss.Redis, allowed bool, log *slog.Logger)
 	return d
 }
 
-// Takes reports whether the daemon accepts faults. A nil Controller accepts none.
+// Accepts reports whether the daemon accepts faults. A nil Controller accepts none.
 func (d *Controller) Accepts() bool { return d != nil && d.allowed }
 
 // SAI returns the chip behind a layer that injects the faults.

@@ -93,7 +93,7 @@ func (d *responder) serve(ctx context.Context) {
 	}
 }
 
-// keepAsTold makes the chip keep the packets that the switch's row selects. Without a valid row, the chip keeps
+// keepAsConfigured makes the chip keep the packets that the switch's row selects. Without a valid row, the chip keeps
 // drops.
 func (d *responder) keepAsConfigured(ctx context.Context) {
 	rows, err := d.settings.Pops(ctx)

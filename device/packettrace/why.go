@@ -84,7 +84,7 @@ type End struct {
 	Unknown []string `json:"unknown,omitempty"` // the unknown parts of its lookups
 }
 
-// A book answers requests about the fates of packets. It remembers the names of deleted entries.
+// A fateReader answers requests about the fates of packets. It remembers the names of deleted entries.
 type fateReader struct{ names map[config.ID]string }
 
 func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {

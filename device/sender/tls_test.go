@@ -112,7 +112,7 @@ func (still) Follow(
 	return ctx.Err()
 }
 
-// takers returns a receiver of each kind, by the scheme of its target. Receivers accept any data.
+// receivers returns a receiver of each kind, by the scheme of its target. Receivers accept any data.
 func receivers(t *testing.T) map[string]func(net.Listener) {
 	overGRPC := func(answers bool) func(net.Listener) {
 		s := grpc.NewServer(grpc.ForceServerCodec(outputs.Raw{}), grpc.UnknownServiceHandler(

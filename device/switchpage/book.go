@@ -21,10 +21,10 @@ const listDrops = "list-drops"
 // lastDrops is the number of drops that are shown individually.
 const lastDrops = 20
 
-// freshBook is the time for which the account of drops is cached, since each request costs syncd time.
+// accountTTL is the time for which the account of drops is cached, since each request costs syncd time.
 const accountTTL = 2 * time.Second
 
-// bookWait is the default of Config.BookWait.
+// accountWait is the default of Config.AccountWait.
 const accountWait = 2 * time.Second
 
 // A dropReader reads the drop account and caches it.
@@ -64,7 +64,7 @@ func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 	return d.last
 }
 
-// take requests the drops from syncd by reason, port or rule, and adds them to the account.
+// requestDrops requests the drops from syncd by reason, port or rule, and adds them to the account.
 func requestDrops(ctx context.Context, r *reader, by string, account *web.DropAccount) error {
 	last := 0
 	if by == "rule" {

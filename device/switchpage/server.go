@@ -21,7 +21,7 @@ type Config struct {
 	Addr   string // TCP, "host:port"
 	// Now returns the time. Default: time.Now.
 	Now func() time.Time
-	// BookWait is how long the page waits for syncd's account of drops. If syncd hangs, the rest is shown. Default: 2
+	// AccountWait is how long the page waits for syncd's account of drops. If syncd hangs, the rest is shown. Default: 2
 	// s.
 	AccountWait time.Duration
 	Log         *slog.Logger

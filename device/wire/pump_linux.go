@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// tellPeriod is how often [Config.Look] is called.
+	// reportPeriod is how often [Config.Look] is called.
 	reportPeriod = time.Second
 	// batch is the largest number of frames read from one port in a turn.
 	batch = 256

@@ -99,7 +99,7 @@ func openFiles(t *testing.T) int {
 }
 
 // No process can send to the sockets of a claim, or connect to them, so no data can pile up in the kernel.
-func TestNobodySendsToAClaim(t *testing.T) {
+func TestNothingIsSentToAClaim(t *testing.T) {
 	r := newRig(t)
 	index := r.index(t, "eth0")
 	err := r.place.Do(func() error {

@@ -248,7 +248,7 @@ func (d *daemon) read(ctx context.Context) error {
 	return nil
 }
 
-// tellNetwork logs the gaps of the topology.
+// logNetwork logs the gaps of the topology.
 func (d *daemon) logNetwork() {
 	if d.Join.Topology == nil {
 		return

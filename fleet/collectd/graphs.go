@@ -48,7 +48,7 @@ func CheckTargets(file dial.File, from string) error {
 	return nil
 }
 
-// tellWithin is the time limit to record in the log that the graphs have changed.
+// suspectTimeout is the time limit to record in the log that the graphs have changed.
 const suspectTimeout = 10 * time.Second
 
 // watchGraphs returns an error when the graphs of the switches change, since rows by the old graphs may be wrong. Rows
@@ -64,7 +64,7 @@ func (d *daemon) watchGraphs(ctx context.Context) error {
 	return errors.Join(err, d.suspectGraphs(ctx, since))
 }
 
-// doubtGraphs records in the log that the reports of switches since a time are for other graphs.
+// suspectGraphs records in the log that the reports of switches since a time are for other graphs.
 func (d *daemon) suspectGraphs(ctx context.Context, since time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, suspectTimeout)
 	defer cancel()

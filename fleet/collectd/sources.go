@@ -221,7 +221,7 @@ func (o *opener) asked(name string, kind result.Kind, groups []string,
 		read: func(ctx context.Context) error { return a.Read(ctx, o.Dial) }}, nil
 }
 
-// teller returns a function that logs the state of a switch's connection and sessions, each state once.
+// stateLogger returns a function that logs the state of a switch's connection and sessions, each state once.
 func stateLogger(logger *slog.Logger) func(dial.Event) {
 	var mu sync.Mutex
 	last := map[string]string{}

@@ -107,7 +107,7 @@ func (j *Join) add(name string, am altMarkJoin, points []Point) {
 	}
 }
 
-// Take processes an event and returns the results that follow from it.
+// Apply processes an event and returns the results that follow from it.
 func (j *Join) Apply(e Event, now time.Time) []marks.Result {
 	if len(j.waiting) > 0 {
 		if e.Kind == Synced {

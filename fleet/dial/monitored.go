@@ -162,7 +162,7 @@ func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 	return g, g.place(sessions)
 }
 
-// ways returns the links of the shortest paths to each terminator, keyed by their beginnings.
+// shortestPaths returns the links of the shortest paths to each terminator, keyed by their beginnings.
 func (w wires) shortestPaths(from, to []string) (map[string][]string, error) {
 	on := map[string][]string{}
 	for _, end := range to {

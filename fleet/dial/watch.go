@@ -142,7 +142,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 	}
 }
 
-// take applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends what
+// apply applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends what
 // existed before the subscription.
 func (w *watch) apply(n *gpb.Notification, now time.Time) {
 	if !w.synced {

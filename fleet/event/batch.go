@@ -44,7 +44,7 @@ type Header struct {
 	Kind   result.Kind
 	Source string
 	Number uint64
-	// Promise is the watermark of the source: no event from before this time comes any more, in nanoseconds since 1970.
+	// Watermark is the watermark of the source: no event from before this time comes any more, in nanoseconds since 1970.
 	// 0 means unknown, Ended that no event comes at all.
 	Watermark int64
 	// From and To are the times of the earliest and latest event. In a batch without events they are the first and the

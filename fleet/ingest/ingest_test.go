@@ -54,7 +54,7 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 	return 0, ctx.Err()
 }
 
-// take feeds a partition with a limited number of messages of a log, at a time, and reports whether there were any.
+// feed feeds a partition with a limited number of messages of a log, at a time, and reports whether there were any.
 func feed(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

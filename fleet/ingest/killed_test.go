@@ -94,7 +94,7 @@ func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags)
 	return packets, flags
 }
 
-// doubts returns the number of partitions in which the window of a place is uncertain or not closed.
+// uncertain returns the number of partitions in which the window of a place is uncertain or not closed.
 func (c *joining) uncertain(x place) int {
 	said := map[string]bool{}
 	for i := range c.parts {

@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/grace"
 )
 
-// takeWithin is the maximum time, once a source must end, for the log to accept what was read from it.
+// acceptTimeout is the maximum time, once a source must end, for the log to accept what was read from it.
 const acceptTimeout = time.Second
 
 // Watch feeds a tap with the frames of an interface as they come, until ctx ends, and then returns nil. Frames that the

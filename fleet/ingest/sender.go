@@ -490,7 +490,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	return nil
 }
 
-// promise returns the watermark: the time before which no event arrives any more. It returns 0 if it is unknown.
+// watermark returns the watermark: the time before which no event arrives any more. It returns 0 if it is unknown.
 func (s *Sender) watermark() int64 {
 	if s.received.IsZero() || s.held {
 		return 0

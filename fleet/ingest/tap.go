@@ -201,7 +201,7 @@ func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took 
 	return true, t.Records.Copy(ctx, &p, at)
 }
 
-// tellCopies reports a hole of frames, or copies of them, up to a time.
+// reportCopies reports a hole of frames, or copies of them, up to a time.
 func (t *Tap) reportCopies(h hole, upTo time.Time) {
 	if t.Stamps != nil {
 		t.Stamps.report(h, upTo)

@@ -38,8 +38,8 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 		return entries, err
 	}
 	answered := time.Now()
-	bells := make(chan *nats.Msg, 1) // one signal is enough
-	sub, err := l.conn.ChanSubscribe(wakeUp(name), bells)
+	wakeUps := make(chan *nats.Msg, 1) // one signal is enough
+	sub, err := l.conn.ChanSubscribe(wakeUp(name), wakeUps)
 	if err != nil {
 		return nil, l.failed(name, "not read", err)
 	}
@@ -61,7 +61,7 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 			return entries, unlessAnswered(ctx, answered, err)
 		}
 		answered = time.Now()
-		if err := p.wait(ctx, bells); err != nil {
+		if err := p.wait(ctx, wakeUps); err != nil {
 			return nil, l.failed(name, fmt.Sprintf("message %d is not there", from), err)
 		}
 	}

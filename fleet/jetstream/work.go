@@ -11,7 +11,7 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Take implements stream.Log.
+// Claim implements stream.Log.
 func (l *Log) Claim(ctx context.Context, name string) (stream.Work, error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {

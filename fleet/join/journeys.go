@@ -140,7 +140,7 @@ func (j *journeys) says(from, to int64) bool {
 	return slices.ContainsFunc(j.kept, func(c *copied) bool { return c.late || j.due(c.at) > from && j.due(c.at) <= to })
 }
 
-// A telling is one pass that reports packets into a batch.
+// A pass is one pass that reports packets into a batch.
 type pass struct {
 	*journeys
 	from    int64 // windows due by then are already reported

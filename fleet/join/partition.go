@@ -69,7 +69,7 @@ const maxSources = 1 << 12
 
 // A joiner makes rows of the events of one kind.
 type joiner interface {
-	// take adds all events of a batch or none. windows assigns each event to its window.
+	// addBatch adds all events of a batch or none. windows assigns each event to its window.
 	addBatch(r *event.Reader, w *windows) error
 	// close moves the rows of a window into a batch.
 	close(w window, flags result.Flags, b *result.Batch)
@@ -77,7 +77,7 @@ type joiner interface {
 
 // A wide joiner makes rows of events that depend on neighbouring events, so that they belong to no window.
 type wide interface {
-	// take is as in joiner. It also keeps the message pending for as long as its events are needed.
+	// addBatch is as in joiner. It also keeps the message pending for as long as its events are needed.
 	addBatch(r *event.Reader, w *windows) error
 	// last returns the due time of the last event received so far.
 	last() int64
@@ -183,7 +183,7 @@ func (p *Partition) add(key sourceKey, s *source) *source {
 // Next returns the sequence of the message that the partition expects next.
 func (p *Partition) Next() uint64 { return p.last + 1 }
 
-// Take consumes a message. An unreadable message returns an error, and counts as bad for its source if that is
+// Consume consumes a message. An unreadable message returns an error, and counts as bad for its source if that is
 // readable; the partition continues after it.
 func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 	if seq <= p.last {

@@ -21,7 +21,7 @@ type stamps struct {
 	key       []byte
 }
 
-// A way is the path of frames: the switches and ports that they passed.
+// A framePath is the path of frames: the switches and ports that they passed.
 type framePath struct {
 	hops []place
 	text string
@@ -167,7 +167,7 @@ func (c *hopCount) sawTwice(left int64) {
 	}
 }
 
-// onTheWay flags rows whose frames were captured on the way, too: then there is also a row for that part of the path.
+// flagCapturedTwice flags rows whose frames were captured on the way, too: then there is also a row for that part of the path.
 func (s *stamps) flagCapturedTwice(sw *stampWindow) {
 	parts := map[uint32][]uint32{}
 	for i, key := range sw.keys {
@@ -234,7 +234,7 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 // longest is the maximum latency in nanoseconds, some 18 minutes: larger values come from a wrong clock.
 const longest = 1 << 40
 
-// way returns the number of the path of these hops, false if there are too many.
+// pathID returns the number of the path of these hops, false if there are too many.
 func (s *stamps) pathID(hops []event.Hop) (uint32, bool) {
 	s.key = s.key[:0]
 	for i := range hops {

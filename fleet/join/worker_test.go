@@ -187,13 +187,13 @@ func (a *awayStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 	return kept, err
 }
 
-// fewAtOnce is a log that returns at most two messages at once, and records the last one that was read.
-type fewAtOnce struct {
+// smallBatches is a log that returns at most two messages at once, and records the last one that was read.
+type smallBatches struct {
 	stream.Log
 	read atomic.Uint64
 }
 
-func (l *fewAtOnce) Read(ctx context.Context, topic string, from uint64, most int) ([]stream.Entry, error) {
+func (l *smallBatches) Read(ctx context.Context, topic string, from uint64, most int) ([]stream.Entry, error) {
 	entries, err := l.Log.Read(ctx, topic, from, min(most, 2))
 	if err == nil {
 		l.read.Store(from + uint64(len(entries)) - 1)
@@ -207,7 +207,7 @@ func (l *fewAtOnce) Read(ctx context.Context, topic string, from uint64, most in
 func TestStoreAway(t *testing.T) {
 	rows := func(t *testing.T, away time.Duration) (hops []result.Hop, asked int) {
 		synctest.Test(t, func(t *testing.T) {
-			log := &fewAtOnce{Log: stream.NewMemory(0)}
+			log := &smallBatches{Log: stream.NewMemory(0)}
 			leaf1, _ := event.NewWriter(result.Stamps, "leaf1")
 			leaf2, _ := event.NewWriter(result.Stamps, "leaf2")
 			for _, m := range []struct {

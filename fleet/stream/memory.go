@@ -202,7 +202,7 @@ func (m *Memory) drop(t *memoryTopic) {
 	}
 }
 
-// Take implements Log.
+// Claim implements Log.
 func (m *Memory) Claim(ctx context.Context, topic string) (Work, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

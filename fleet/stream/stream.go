@@ -29,7 +29,7 @@ type Log interface {
 	// Acknowledge releases the messages up to this sequence: they need not be kept.
 	Acknowledge(ctx context.Context, topic string, upTo uint64) error
 
-	// Take waits until ctx ends for a message of the topic that no worker holds, and holds it for the caller.
+	// Claim waits until ctx ends for a message of the topic that no worker holds, and holds it for the caller.
 	Claim(ctx context.Context, topic string) (Work, error)
 }
 

@@ -22,13 +22,13 @@ func (r *Reading) Falsely(listed int) (flymon.Estimate, bool) {
 		return flymon.Estimate{Confidence: 1, Bound: "no flow is listed"}, true
 	}
 	f := r.collectors()
-	e := flymon.Estimate{Value: min(float64(listed), f.falsely+float64(f.few*f.full))}
+	e := flymon.Estimate{Value: min(float64(listed), f.falsely+float64(f.below*f.full))}
 	e.Bound = fmt.Sprintf(
 		"expected of the listed flows, by the coupons of all: those with fewer than %d; no bound is known", r.Task.Threshold)
 	if r.Task.Share > 0 {
 		e.Bound += "; " + r.seen()
 	}
-	if few := r.Sketch.Coupons < fewCoupons && r.Task.Threshold > 1; few || f.shared > mostShared {
+	if few := r.Sketch.Coupons < minCoupons && r.Task.Threshold > 1; few || f.shared > mostShared {
 		e.Saturated = true
 		e.Bound += "; coupons are too few, or of too many flows, to tell: it may be any of the list"
 	}
@@ -47,7 +47,7 @@ func (r *Reading) Listed(n int) flymon.Estimate {
 // collectors contains estimates about the flows of a task that collect coupons.
 type collectors struct {
 	falsely float64 // expected number of flows with all coupons and fewer elements than the threshold
-	few     float64 // expected number of flows with fewer elements than the threshold and without all coupons
+	below   float64 // expected number of flows with fewer elements than the threshold and without all coupons
 	full    float64 // fraction of flows whose buckets are all completed by other flows
 	shared  float64 // fraction of flows that share all of their buckets with other flows
 }
@@ -55,8 +55,8 @@ type collectors struct {
 // mostShared is the maximum of shared. Above it, the coupons of a bucket are little evidence about a single flow.
 const mostShared = 0.05
 
-// fewCoupons is a limit: fewer coupons are not sufficient to determine the number of elements of a flow.
-const fewCoupons = 3
+// minCoupons is a limit: fewer coupons are not sufficient to determine the number of elements of a flow.
+const minCoupons = 3
 
 // collectors estimates the flows from the coupons in buckets. The result is an average of all rows.
 func (r *Reading) collectors() collectors {
@@ -109,7 +109,7 @@ func (r *Reading) collectors() collectors {
 	}
 	for i, n := range sizes {
 		if n < r.Task.Threshold {
-			f.few += count[i] * (1 - chances[i][m]) / some[i]
+			f.below += count[i] * (1 - chances[i][m]) / some[i]
 			f.falsely += count[i] * chances[i][m] / some[i]
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A doubt is a test case for an answer that can be compared with the exact value.
+// A narrowCase is a test case for an answer that can be compared with the exact value.
 type narrowCase struct {
 	algorithm      flymon.Algorithm
 	key, attribute string

@@ -15,7 +15,7 @@ import (
 type Lack struct {
 	Task flymon.Task
 	What string // in words: the requirement, and why no group meets it
-	// InTheWay lists tasks without which the refused task would fit. Nil means that they were not searched for, or that
+	// Blockers lists tasks without which the refused task would fit. Nil means that they were not searched for, or that
 	// the refused task itself is in the way.
 	Blockers []string
 	// Pinned lists pinned tasks that would have to move for the task. Nil means that this would not help.

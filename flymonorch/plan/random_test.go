@@ -53,7 +53,7 @@ func randomTask(t *testing.T, r *rand.Rand) flymon.Task {
 	return x
 }
 
-// books holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without the
+// placements holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without the
 // pool.
 type placements struct {
 	geo   flymon.Geometry

@@ -297,7 +297,7 @@ func (p *Pool) tuples(steps int) (all [][]int) {
 	return all
 }
 
-// inTheWay describes the tasks in the way: the fewest without which the task would fit.
+// describeBlockers describes the tasks in the way: the fewest without which the task would fit.
 func (m *mover) describeBlockers(p *Pool, name string, t flymon.Task) string {
 	m.looks = moveLooks
 	all := m.evictions(p, name, t, func(o *Placed) bool { return o.Name != name })

@@ -47,7 +47,7 @@ func serving(t *testing.T) (*Hub, string) {
 	return h, path
 }
 
-// bothWays runs a test with a client in the process and with one at the socket.
+// bothClients runs a test with a client in the process and with one at the socket.
 func bothClients(t *testing.T, test func(*testing.T, *Hub, client)) {
 	t.Run("line", func(t *testing.T) {
 		h := New()

@@ -199,7 +199,7 @@ func (h *Hub) Listens() bool {
 	return h.receiver() != nil
 }
 
-// taker returns the line that receives punted frames, nil if there is none.
+// receiver returns the line that receives punted frames, nil if there is none.
 func (h *Hub) receiver() *Line {
 	if h.host != nil {
 		return h.host
@@ -339,7 +339,7 @@ func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// take returns the next queued refusal or packet, if there is one.
+// dequeue returns the next queued refusal or packet, if there is one.
 func (l *Line) dequeue() (Packet, bool, error) {
 	h := l.hub
 	h.mu.Lock()

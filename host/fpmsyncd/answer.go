@@ -75,7 +75,7 @@ func (o *owes) answer(dest netip.Prefix) bool {
 	return true
 }
 
-// takeBack notifies zebra, as soon as it reads, that a route has left the ASIC. From then on an answer is pending
+// withdraw notifies zebra, as soon as it reads, that a route has left the ASIC. From then on an answer is pending
 // again.
 func (o *owes) withdraw(dest netip.Prefix, protocol uint8) {
 	if o.send == nil {

@@ -7,7 +7,7 @@ import (
 	"tamtam/host/fpm"
 )
 
-// takeNextHop processes a next hop, to which routes refer by its ID. A group may refer to members that arrive later.
+// applyNextHop processes a next hop, to which routes refer by its ID. A group may refer to members that arrive later.
 func (s *Sync) applyNextHop(n *fpm.NextHop) {
 	s.moved[n.ID] = true
 	switch {

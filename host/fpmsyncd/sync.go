@@ -174,7 +174,7 @@ func (s *Sync) sweepOld(context.Context, time.Time) error {
 	return nil
 }
 
-// Take processes a frame of zebra's.
+// Receive processes a frame of zebra's.
 func (s *Sync) Receive(frame []byte) {
 	defer s.report()
 	for m, err := range fpm.Parse(frame) {
@@ -193,7 +193,7 @@ func (s *Sync) Receive(frame []byte) {
 	}
 }
 
-// takeRoute processes a route of the default VRF, whose table may also be 0. Routes of other tables, and to link-local
+// applyRoute processes a route of the default VRF, whose table may also be 0. Routes of other tables, and to link-local
 // or multicast addresses, are not the switch's.
 func (s *Sync) applyRoute(m *fpm.Route) {
 	a := m.Dest.Addr()

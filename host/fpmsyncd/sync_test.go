@@ -86,7 +86,7 @@ func (b *bench) stepOne(d *orch.Daemon) {
 	}
 }
 
-// take does what orchagent does: queued rows become rows of the table.
+// consume does what orchagent does: queued rows become rows of the table.
 func (b *bench) consume() {
 	b.t.Helper()
 	if err := b.list.Sync(b.t.Context()); err != nil {

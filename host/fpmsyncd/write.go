@@ -140,7 +140,7 @@ const (
 	hurryTime   = 3 * time.Second
 )
 
-// takeStatic records which prefixes are configured: tammgrd may have rows for them.
+// recordStatic records which prefixes are configured: tammgrd may have rows for them.
 func (s *Sync) recordStatic(key string, fields swss.FieldValues) {
 	s.hurry = s.now().Add(hurryTime)
 	if old, ok := s.static[key]; ok {

@@ -115,7 +115,7 @@ func hopsOf(name string, fields swss.FieldValues) (p netip.Prefix, hops []host.H
 	return r.Prefix, hops
 }
 
-// takeRoute passes a route to the stack, and makes it resolve the next hops.
+// applyRoute passes a route to the stack, and makes it resolve the next hops.
 func (h *Host) applyRoute(name string, was, fields swss.FieldValues) {
 	p, before := hopsOf(name, was)
 	q, after := hopsOf(name, fields)

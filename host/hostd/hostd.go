@@ -136,7 +136,7 @@ func New(cfg Config) *Host {
 	return h
 }
 
-// tellPeriod is the interval at which STATE_DB and COUNTERS_DB are updated.
+// reportPeriod is the interval at which STATE_DB and COUNTERS_DB are updated.
 const reportPeriod = time.Second
 
 // SetLine connects the CPU port, or disconnects it if line is nil; counts returns its counters. The host starts to work
@@ -152,7 +152,7 @@ func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 	h.lldp.SetLine(line)
 }
 
-// take stores a row, or removes it if fields is nil.
+// store stores a row, or removes it if fields is nil.
 func (h *Host) store(table, name string, fields swss.FieldValues) {
 	was := h.rows[table][name]
 	if fields == nil {

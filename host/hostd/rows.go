@@ -41,7 +41,7 @@ func (h *Host) load(ctx context.Context) error {
 	return nil
 }
 
-// takeNeighbor processes a row of NEIGH_TABLE that has changed, or is deleted (nil).
+// applyNeighbor processes a row of NEIGH_TABLE that has changed, or is deleted (nil).
 func (h *Host) applyNeighbor(k key, fields swss.FieldValues) {
 	_, config := fields[schema.FieldConfigKey]
 	mac, valid := schema.ParseMAC(fields["neigh"])

@@ -106,7 +106,7 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// took stores a row. A row of PORT_TABLE also signals when all ports are known.
+// store stores a row. A row of PORT_TABLE also signals when all ports are known.
 func (s *Sync) store(table, key string, fields swss.FieldValues) {
 	s.due = true
 	if fields == nil {
@@ -116,7 +116,7 @@ func (s *Sync) store(table, key string, fields swss.FieldValues) {
 	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
-// tookRoute processes a row of ROUTE_TABLE. Only the configured routes go to Linux: the others are from zebra, which
+// storeRoute processes a row of ROUTE_TABLE. Only the configured routes go to Linux: the others are from zebra, which
 // writes them to Linux itself.
 func (s *Sync) storeRoute(key string, fields swss.FieldValues) {
 	_, was := s.static[key]

@@ -94,7 +94,7 @@ func linuxRoute(r schema.Route) (netlink.Route, error) {
 	return l, nil
 }
 
-// waysOf returns the next hops of a route as text for comparison.
+// nextHopsText returns the next hops of a route as text for comparison.
 func nextHopsText(r netlink.Route) string {
 	if r.Type == unix.RTN_BLACKHOLE {
 		return "blackhole"

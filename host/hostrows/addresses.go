@@ -37,7 +37,7 @@ const (
 	logPeriod      = time.Minute
 )
 
-// tellPeriod is the interval at which rows and conflicts are checked.
+// checkPeriod is the interval at which rows and conflicts are checked.
 const checkPeriod = time.Second
 
 type place struct {

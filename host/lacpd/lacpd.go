@@ -54,7 +54,7 @@ type Speaker struct {
 
 var tables = []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember}
 
-// tellPeriod is the interval at which counters, and values that change only with time, are updated.
+// reportPeriod is the interval at which counters, and values that change only with time, are updated.
 const reportPeriod = time.Second
 
 // New registers LACP on a daemon.

@@ -314,7 +314,7 @@ func parse(port string, b []byte) (n Neighbor, k id, ttl uint16, err error) {
 	}
 }
 
-// take decodes a TLV other than the TTL.
+// decode decodes a TLV other than the TTL.
 func (n *Neighbor) decode(k *id, kind int, v []byte) error {
 	switch kind {
 	case tlvChassis, tlvPort:

@@ -49,7 +49,7 @@ type Speaker struct {
 	lost   uint64 // number of frames that the CPU port refused
 }
 
-// tellPeriod is the interval at which the rows are updated.
+// reportPeriod is the interval at which the rows are updated.
 const reportPeriod = time.Second
 
 // New registers LLDP on a daemon.

@@ -25,7 +25,7 @@ type Config struct {
 // idle for the longest is dropped.
 const MaxStreams = 64
 
-// tellPeriod is the interval at which COUNTERS_DB is updated.
+// reportPeriod is the interval at which COUNTERS_DB is updated.
 const reportPeriod = time.Second
 
 // A Sender sends the reports that the chip passes to the host, and counts them by stream. All its methods run on the

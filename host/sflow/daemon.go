@@ -68,7 +68,7 @@ var tables = []string{
 	schema.AppSFlow, schema.AppSFlowCollector, schema.AppSFlowSession, schema.AppPort, schema.AppInterface,
 }
 
-// tellPeriod is the interval at which COUNTERS_DB is updated, and due counters are polled.
+// reportPeriod is the interval at which COUNTERS_DB is updated, and due counters are polled.
 const reportPeriod = time.Second
 
 // New registers the daemon.

@@ -200,7 +200,7 @@ var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc"
 
 // In a simulation the chip's clock is the only clock, and daemons receive the time from it. Tests may not sleep,
 // because the result would depend on the machine's speed.
-func TestNobodyAsksTheWallClock(t *testing.T) {
+func TestNothingReadsTheWallClock(t *testing.T) {
 	for _, p := range list(t) {
 		from, _ := roomOf(rules, p.ImportPath)
 		if !from.clock {

@@ -52,9 +52,9 @@ func (r *Source) Exponential(mean uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// Bell returns a number from 0 to n of an almost normal distribution around n/2 with standard deviation n/12. It is the
+// Normal returns a number from 0 to n of an almost normal distribution around n/2 with standard deviation n/12. It is the
 // sum of twelve uniform numbers (Irwin-Hall), scaled to n.
-func (r *Source) Bell(n uint64) uint64 {
+func (r *Source) Normal(n uint64) uint64 {
 	var sum uint64
 	for range 12 {
 		sum += r.Next() >> 32

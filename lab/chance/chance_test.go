@@ -42,7 +42,7 @@ func TestDistributions(t *testing.T) {
 	}{
 		{"exponential", func() uint64 { return r.Exponential(1_000_000) }, 1e6, 1e6},
 		{"uniform", func() uint64 { return r.Below(1_000_001) }, 5e5, 1e6 / math.Sqrt(12)},
-		{"bell", func() uint64 { return r.Bell(1_200_000) }, 6e5, 1e5},
+		{"bell", func() uint64 { return r.Normal(1_200_000) }, 6e5, 1e5},
 	}
 	for _, tt := range tests {
 		mean, deviation := moments(tt.draw)

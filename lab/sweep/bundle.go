@@ -131,7 +131,7 @@ type unpacked struct {
 	users int
 }
 
-// toldThere replaces the worker's paths in a message with those where the sweep was packed. So all workers report the
+// withPackedPaths replaces the worker's paths in a message with those where the sweep was packed. So all workers report the
 // same text.
 func (u *unpacked) withPackedPaths(message string) string {
 	if u.path == "" {

@@ -214,7 +214,7 @@ func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 	return i, nil
 }
 
-// take accepts results from one sequence number on, at least up to another, and acknowledges them. It returns the next
+// acceptFrom accepts results from one sequence number on, at least up to another, and acknowledges them. It returns the next
 // number.
 func (p *poster) acceptFrom(ctx context.Context, from, to uint64) (uint64, error) {
 	for from <= to {
@@ -282,7 +282,7 @@ func (p *poster) accept(i int, r *reply) error {
 	return replace(filepath.Join(p.dir, p.names[i]), []byte(r.Result))
 }
 
-// toldBy passes on a worker's message, once.
+// passOn passes on a worker's message, once.
 func (p *poster) passOn(r *reply) {
 	what := fmt.Sprintf("worker %s: %s", r.By, r.Reported)
 	if r.Reported != beginning && !p.reported[what] && len(p.reported) < ahead {

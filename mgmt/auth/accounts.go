@@ -104,7 +104,7 @@ func within(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// TellsApart reports whether users are configured. Only then do callers have names that distinguish them.
+// HasAccounts reports whether users are configured. Only then do callers have names that distinguish them.
 func (g *Guard) HasAccounts() bool { return len(g.accounts.get().list) > 0 }
 
 // RightsOf returns a user's present rights and role. If the user no longer exists, it returns the rights of the role

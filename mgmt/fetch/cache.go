@@ -46,7 +46,7 @@ type matching struct {
 	trace bool // true for keys of entries whose trace the row may be
 }
 
-// take stores rows that were read from the table. It returns the rows that have changed.
+// store stores rows that were read from the table. It returns the rows that have changed.
 func (w *watched) store(rows []swss.KeyOpFieldsValues, now time.Time, version *uint64) []swss.KeyOpFieldsValues {
 	if w.large {
 		return rows

@@ -106,7 +106,7 @@ func vlanStatus() tree.Codec {
 	return words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down")
 }
 
-// A routeWay is one next hop of a route, as JSON.
+// A routeNextHop is one next hop of a route, as JSON.
 type routeNextHop struct {
 	Address   string `json:"address"`
 	Interface string `json:"interface"`
@@ -114,7 +114,7 @@ type routeNextHop struct {
 	Distance  string `json:"distance"`
 }
 
-// waysOf returns the next hops of a route's row, by their position in its lists.
+// hopsByIndex returns the next hops of a route's row, by their position in its lists.
 func hopsByIndex(fields map[string]string) map[string]string {
 	row := tree.Record{Fields: fields}
 	var lists [4][]string

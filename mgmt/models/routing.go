@@ -181,7 +181,7 @@ func formatNextHop(addr, name, blackhole, distance string) string {
 	return nextHop
 }
 
-// parseWay splits a next hop into address, interface, blackhole and distance.
+// parseNextHop splits a next hop into address, interface, blackhole and distance.
 func parseNextHop(text string) (nextHop [4]string, err error) {
 	to, distance, _ := strings.Cut(text, "#")
 	if distance == "" {

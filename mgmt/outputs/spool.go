@@ -101,7 +101,7 @@ func (s *Spool) expire(now time.Time) {
 	}
 }
 
-// Take returns the oldest message. It stays in the spool until [Spool.Done] or [Spool.Back] is called.
+// Next returns the oldest message. It stays in the spool until [Spool.Done] or [Spool.Back] is called.
 func (s *Spool) Next(now time.Time) (Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

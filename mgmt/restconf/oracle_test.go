@@ -30,7 +30,7 @@ func (o oracle) level(path []*gpb.PathElem) int {
 	return level
 }
 
-// takes reports whether a line hides a leaf at its path, and therefore its data at every path.
+// hides reports whether a line hides a leaf at its path, and therefore its data at every path.
 func (o oracle) hides(path []*gpb.PathElem) bool {
 	level, long := o.ruled(path)
 	return level == 0 && long > 0

@@ -59,7 +59,7 @@ func madeOf(r *tree.ListRow) (ids []tree.TableID) {
 	return ids
 }
 
-// takes reports whether lines hide a part of the entries that have a row.
+// hides reports whether lines hide a part of the entries that have a row.
 func (v *View) hides(b tree.Bound) bool {
 	taken := func(n *tree.Node) bool {
 		return slices.ContainsFunc(v.grants[n], func(g grant) bool { return !g.implied && g.level < access.Read })
@@ -167,7 +167,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 	return keys, true
 }
 
-// taken returns the fields of a row on which unreadable leaves depend. all means that it may be any field.
+// hiddenFields returns the fields of a row on which unreadable leaves depend. all means that it may be any field.
 func (v *View) hiddenFields(
 	b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string,
 ) (fields map[string]bool, all bool) {

@@ -77,7 +77,7 @@ func unappliedOf(table, key string, fields map[string]string) (texts []string) {
 	return texts
 }
 
-// tellUnnamed marks rows invalid that have a field which NAME=VALUE cannot name.
+// rejectUnnamed marks rows invalid that have a field which NAME=VALUE cannot name.
 func (t *coverage) rejectUnnamed() {
 	for table, keys := range t.rows {
 		for key, fields := range keys {
@@ -90,7 +90,7 @@ func (t *coverage) rejectUnnamed() {
 	}
 }
 
-// A teller finds which rows are represented.
+// A coverage finds which rows are represented.
 type coverage struct {
 	model  *tree.Model
 	reader fetch.Reader

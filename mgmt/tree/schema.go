@@ -199,7 +199,7 @@ func (m *Model) Find(path string) *Node {
 	return n
 }
 
-// take copies a module's settings of the group itself. Several modules may have settings of one group.
+// merge copies a module's settings of the group itself. Several modules may have settings of one group.
 func (grp *List) merge(g *Group) {
 	if g.View != "" {
 		grp.View = g.View

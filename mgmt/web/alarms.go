@@ -175,7 +175,7 @@ func lostText(a marks.Alarm) string {
 	return countAny(a.Least()) + " or more"
 }
 
-// alarmWorth returns why an alarm may be inexact.
+// alarmCaveats returns why an alarm may be inexact.
 func alarmCaveats(a *alarm.Alarm) (why []string) {
 	if w := &a.Last.Alarm.Whole; !w.LossValid {
 		why = append(why, "the loss of the whole is unknown: "+strings.Join(w.Reasons, ", "))

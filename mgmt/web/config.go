@@ -135,7 +135,7 @@ type Switch struct {
 	Ports   []Port
 	// Troubles holds reasons why the reported state may differ from the actual one.
 	Troubles []string
-	// Book, Marking and Stamping belong to the page of the switch itself.
+	// DropAccount, Marking and Stamping belong to the page of the switch itself.
 	DropAccount *DropAccount
 	Marking     []MarkingSession
 	Stamping    []StampingSession

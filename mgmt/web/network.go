@@ -75,7 +75,7 @@ type firstOf struct {
 // mostFirst is how many texts a firstOf has.
 const mostFirst = 5
 
-func firstFew(set map[string]bool) firstOf {
+func newFirstOf(set map[string]bool) firstOf {
 	all := slices.SortedFunc(maps.Keys(set), natural)
 	n := min(len(all), mostFirst)
 	return firstOf{all[:n], len(all) - n}
@@ -182,7 +182,7 @@ func (n *net) strange(s *rows.Snapshot, d *networkData) {
 			}
 		}
 	}
-	d.Unnamed, d.Strange = firstFew(unnamed), firstFew(links)
+	d.Unnamed, d.Strange = newFirstOf(unnamed), newFirstOf(links)
 }
 
 // add adds the numbers of periods and of packets of a series to the sums.

@@ -112,14 +112,14 @@ type accountRow struct {
 	Tallies []accountTally
 }
 
-// A bookTally counts the drops of an account by one criterion, such as the reason.
+// An accountTally counts the drops of an account by one criterion, such as the reason.
 type accountTally struct {
 	By, Of string
 	Rows   []Count
 	More   int
 }
 
-// books returns the drop records of the switches that have one.
+// dropAccounts returns the drop records of the switches that have one.
 func (p *Page) dropAccounts(q *request) (rows []accountRow, err error) {
 	list, err := p.allSwitches(q)
 	if err != nil {

@@ -84,7 +84,7 @@ func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 	return n
 }
 
-// takeOut determines which sessions are wanted. It removes a session that must not stay in the ASIC in its present
+// withdrawUnwanted determines which sessions are wanted. It removes a session that must not stay in the ASIC in its present
 // form.
 func (f *Feature[R, B]) withdrawUnwanted(ctx context.Context, sessions []*Session[R, B]) {
 	var out []*Session[R, B]

@@ -63,7 +63,7 @@ func (f *Feature[R, B]) BringUp(
 	return err
 }
 
-// takeDown removes a session from the ASIC, the last step first. If one fails, the next attempt continues there.
+// tearDown removes a session from the ASIC, the last step first. If one fails, the next attempt continues there.
 func (f *Feature[R, B]) tearDown(ctx context.Context, s *Session[R, B]) error {
 	s.Leaving = true
 	if err := s.Steps.Undo(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// CompareTold adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is in
+// CompareReported adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is in
 // force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
 func CompareReported(d *orch.Daemon, r *swss.Redis) {
 	t := newReported(r)

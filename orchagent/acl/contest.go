@@ -135,7 +135,7 @@ func (p *programmer) goOn(ctx context.Context, at *contestState) (some bool) {
 	return some
 }
 
-// giveWay makes the next pass remove the given rules and then create the rule of the claim again.
+// displace makes the next pass remove the given rules and then create the rule of the claim again.
 func (a *agenda) displace(r *rule, c *claim, gives []*rule) {
 	c.tries++
 	c.gave = append(c.gave, gives...)

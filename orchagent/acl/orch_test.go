@@ -70,14 +70,14 @@ func TestStageCapability(t *testing.T) {
 	}
 }
 
-// fewActions is a switch whose rules support fewer actions, or that does not report its actions.
-type fewActions struct {
+// limitedActions is a switch whose rules support fewer actions, or that does not report its actions.
+type limitedActions struct {
 	sai.API
 	words []sai.Enum
 	err   error
 }
 
-func (f fewActions) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, error) {
+func (f limitedActions) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, error) {
 	if id == sai.ACLEntryAttrActionPacketAction {
 		return f.words, f.err
 	}
@@ -88,16 +88,16 @@ func (f fewActions) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.En
 // actions that are not listed there from the rules that it installs.
 func TestSwitchCapability(t *testing.T) {
 	for name, tt := range map[string]struct {
-		few  fewActions
-		want string
+		limited limitedActions
+		want    string
 	}{
-		"all":       {fewActions{words: sai.Meta(sai.ACLEntryAttrActionPacketAction).Enum.Values}, "COPY,DROP,FORWARD"},
-		"some":      {fewActions{words: []sai.Enum{sai.PacketActionDrop, sai.PacketActionTrap}}, "DROP"},
-		"no answer": {fewActions{err: sai.StatusNotSupported}, "COPY,DROP,FORWARD"},
+		"all":       {limitedActions{words: sai.Meta(sai.ACLEntryAttrActionPacketAction).Enum.Values}, "COPY,DROP,FORWARD"},
+		"some":      {limitedActions{words: []sai.Enum{sai.PacketActionDrop, sai.PacketActionTrap}}, "DROP"},
+		"no answer": {limitedActions{err: sai.StatusNotSupported}, "COPY,DROP,FORWARD"},
 	} {
 		b := newBench(t, saitest.Options{})
-		tt.few.API = b.orch.asic.api
-		b.orch.asic.api = tt.few
+		tt.limited.API = b.orch.asic.api
+		b.orch.asic.api = tt.limited
 		if err := b.orch.readLimits(b.Ctx, Config{Redis: b.Redis, Switch: b.orch.asic.crm.switchID}); err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 	return nil
 }
 
-// take replaces the variants of a use. The Inactive field of a new variant gives its initial state.
+// setVariants replaces the variants of a use. The Inactive field of a new variant gives its initial state.
 func (u *use) setVariants(variants []Variant) {
 	off := make(assoc[string, bool], len(variants))
 	for i, v := range variants {

@@ -93,7 +93,7 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	return b
 }
 
-// way makes the path to a collector lead to a neighbour whose MAC address ends in the byte mac.
+// setPath makes the path to a collector lead to a neighbour whose MAC address ends in the byte mac.
 func (b *bench) setPath(to string, mac byte) {
 	b.world.paths[netip.MustParseAddr(to)] = orch.Path{
 		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac},

@@ -27,7 +27,7 @@ type hostTrap struct {
 	users int
 }
 
-// take adds a user of the trap as a step of a session, and makes the trap if it does not exist.
+// acquireTrap adds a user of the trap as a step of a session, and makes the trap if it does not exist.
 func (o *Orch) acquireTrap(ctx context.Context, steps *feature.Steps) (sai.OID, error) {
 	x := &o.trap
 	x.users++

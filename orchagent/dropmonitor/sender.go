@@ -138,7 +138,7 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (map[string]uint64, error) {
 	return c.Counts, nil
 }
 
-// wantWays registers the addresses of the collectors at the routes.
+// wantPaths registers the addresses of the collectors at the routes.
 func (o *Orch) wantPaths(ctx context.Context) {
 	var to []netip.Addr
 	want := func(d *destination) {

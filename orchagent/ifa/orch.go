@@ -42,7 +42,7 @@ type Config struct {
 	Whole    *feature.SwitchTAM // TAM objects that are bound to the switch
 	Rules    feature.VariantRules
 	Reports  Reports
-	// Ways and Ports publish that paths to collectors, or ports, may have changed.
+	// Paths and Ports publish that paths to collectors, or ports, may have changed.
 	Paths *orch.Topic[struct{}]
 	Ports *orch.Topic[[]string]
 }

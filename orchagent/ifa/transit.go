@@ -27,7 +27,7 @@ type transit struct {
 
 func (x *transit) there() bool { return x.tam != sai.NullOID }
 
-// take adds a user, and makes the switch a transit with this device id. user is a session's name, or byRow.
+// addUser adds a user, and makes the switch a transit with this device id. user is a session's name, or byRow.
 func (x *transit) addUser(ctx context.Context, user string, device uint32) error {
 	if x.there() && x.device != device {
 		if err := x.leave(ctx); err != nil {

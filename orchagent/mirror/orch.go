@@ -31,7 +31,7 @@ type Ports interface {
 	Changes() *orch.Topic[[]string]
 }
 
-// A Way is how packets to an address leave the switch.
+// A Path is how packets to an address leave the switch.
 type Path = orch.Path
 
 // Config is the configuration of an [Orch].

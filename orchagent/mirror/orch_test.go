@@ -20,7 +20,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ways are routes that tests can change at any time.
+// fakePaths are routes that tests can change at any time.
 type fakePaths struct {
 	to      map[netip.Addr]Path
 	wants   []netip.Addr

@@ -15,15 +15,15 @@ import (
 
 // A pass over the changed rows of routes has the same result as one over all rows, after every change. This holds for
 // refused rows, waiting rows, and rows that share a prefix. The statuses are the same too.
-func TestFewRoutesAsAll(t *testing.T) {
+func TestIncrementalPassAsFullPass(t *testing.T) {
 	fixed, slow := randtest.Cases{Seed: 93_000_000, Count: 60, Short: 10}, 0
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		few, all := newBench(t), newBench(t)
-		all.orch.ledger.Few = nil
+		all.orch.ledger.Incremental = nil
 		quick := 0
-		pass := few.orch.ledger.Few
-		few.orch.ledger.Few = func(ctx context.Context) (touched []orch.RowKey, ok bool) {
+		pass := few.orch.ledger.Incremental
+		few.orch.ledger.Incremental = func(ctx context.Context) (touched []orch.RowKey, ok bool) {
 			if touched, ok = pass(ctx); ok {
 				quick++
 			}

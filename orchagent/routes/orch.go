@@ -96,7 +96,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
-	o.ledger.Few = o.passRoutes
+	o.ledger.Incremental = o.passRoutes
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, &o.counts.group)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
@@ -145,7 +145,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return errors.Join(o.counts.flush(ctx), o.single.hash.Flush(ctx))
 }
 
-// takeRows parses the rows that changed.
+// parseRows parses the rows that changed.
 func (o *Orch) parseRows() {
 	for _, k := range o.ledger.Changed {
 		o.rows.remove(k)

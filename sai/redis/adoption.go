@@ -73,7 +73,7 @@ func resume(ctx context.Context, c *Client) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.resync(ctx); err != nil {
 		return err
 	}

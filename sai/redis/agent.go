@@ -193,7 +193,7 @@ func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) 
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer c.give()
+	defer c.release()
 	own, err := cameWith(ctx, c.asic)
 	if err != nil {
 		return nil, err

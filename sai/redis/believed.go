@@ -80,7 +80,7 @@ func (c *Client) listRows(ctx context.Context) ([]string, error) {
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer c.give()
+	defer c.release()
 	if c.inView {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer c.give()
+	defer c.release()
 	var strange []string // rows of objects that the client has not made
 	err = c.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		k, err := keyOfRow(names[i])
@@ -124,8 +124,8 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 	if err != nil || c.inView {
 		return nil, err
 	}
-	nobodys, err := c.nobodys(ctx, strange)
-	for _, name := range nobodys {
+	unowned, err := c.unowned(ctx, strange)
+	for _, name := range unowned {
 		found = append(found, drift.Finding{Key: name, What: "has no owner", Sum: drift.SumOf(name)})
 	}
 	return found, err
@@ -155,9 +155,9 @@ func differing(list []given, row swss.FieldValues) (f drift.Finding, differs boo
 	return f, false
 }
 
-// nobodys returns the rows of objects that neither the client nor the ASIC made. Objects that came with the switch
+// unowned returns the rows of objects that neither the client nor the ASIC made. Objects that came with the switch
 // and learned addresses are made by the ASIC.
-func (c *Client) nobodys(ctx context.Context, names []string) (list []string, err error) {
+func (c *Client) unowned(ctx context.Context, names []string) (list []string, err error) {
 	var vids, at []string
 	for _, name := range names {
 		switch k, err := keyOfRow(name); {
@@ -188,6 +188,6 @@ func (c *Client) healRows(ctx context.Context, drifted []drift.Finding) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	return c.lose(errors.New("ASIC_STATE is not what was made: " + drifted[0].Key + " " + drifted[0].What))
 }

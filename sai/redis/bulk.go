@@ -27,7 +27,7 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 	if err := c.acquire(ctx); err != nil {
 		return make([]sai.OID, len(objs)), slices.Repeat([]error{err}, len(objs))
 	}
-	defer c.give()
+	defer c.release()
 	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
 	var items []bulkItem
 	for i, attrs := range objs {
@@ -130,7 +130,7 @@ func (c *Client) inBulk(
 	if err := c.acquire(ctx); err != nil {
 		return slices.Repeat([]error{err}, n)
 	}
-	defer c.give()
+	defer c.release()
 	errs := make([]error, n)
 	var items []bulkItem
 	for i := range errs {

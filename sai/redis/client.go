@@ -86,7 +86,7 @@ func (c *Client) InitView(ctx context.Context) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.resync(ctx); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if c.syncd.met { // if this is false, there was no switch to mark
 		if _, same, err := c.syncd.is(ctx); err != nil || !same {
 			return cmp.Or(err, c.lose(errors.New("sairedis: another syncd has begun, which knows nothing of the view")))
@@ -158,7 +158,7 @@ func (c *Client) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 	if err := c.acquire(ctx); err != nil {
 		return 0, err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.check.CheckCreate(t, attrs); err != nil {
 		return 0, err
 	}
@@ -242,7 +242,7 @@ func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr)
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := checkEntry(protocol.OpCreate, e); err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (c *Client) Remove(ctx context.Context, k sai.Key) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.check.CheckRemove(k); err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (c *Client) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.check.CheckSet(k, a); err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.check.CheckGet(k, want); err != nil {
 		return nil, err
 	}

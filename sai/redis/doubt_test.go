@@ -58,7 +58,7 @@ func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 	return o
 }
 
-// take waits for a request and returns its operation.
+// receive waits for a request and returns its operation.
 func (o *oddSyncd) receive() (op string) {
 	o.Helper()
 	select {

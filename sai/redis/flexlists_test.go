@@ -25,7 +25,7 @@ func (g *rig) pollList(group, field, text string, vid sai.OID) error {
 	if err := g.client.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.client.give()
+	defer g.client.release()
 	return g.client.poll(ctx, protocol.OpStartPoll, group, []swss.Pair{{Field: field, Value: text}}, []sai.OID{vid})
 }
 

@@ -60,7 +60,7 @@ func (c *Client) checkNamed(ctx context.Context, op string, t sai.ObjectType, at
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	var err error
 	for _, a := range attrs {
 		sai.References(a.Value, func(o sai.OID) {

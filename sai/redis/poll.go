@@ -54,7 +54,7 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	return c.flex(ctx, protocol.Message{Key: group, Op: protocol.OpSetGroup, Fields: fields})
 }
 
@@ -66,7 +66,7 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	return c.flex(ctx, protocol.Message{Key: group, Op: protocol.OpDelGroup})
 }
 
@@ -77,7 +77,7 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.check.checkPolled(group, field, ids, objs); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if c.inView {
 		for i, p := range c.held {
 			if p.group == group {
@@ -162,7 +162,7 @@ func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) err
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	old, err := c.polls(ctx)
 	if err != nil {
 		return err

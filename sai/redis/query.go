@@ -16,7 +16,7 @@ func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer c.give()
+	defer c.release()
 	fields, err := c.stats(ctx, protocol.OpGetStats, k, ids)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (c *Client) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) er
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	_, err := c.stats(ctx, protocol.OpClearStats, k, ids)
 	return err
 }
@@ -81,7 +81,7 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	if err := c.check.CheckFlush(attrs); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c *Client) ask(
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer c.give()
+	defer c.release()
 	if c.check.Switch() == sai.NullOID {
 		return nil, refuse(op, t, sai.StatusInvalidParameter, "the switch must be created first")
 	}

@@ -80,7 +80,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 // Close ends the client's connection. Syncd and the ASIC stay unchanged.
 func (c *channel) Close() error { return c.answers.Close() }
 
-// take acquires the turn. It fails once the channel is lost.
+// acquire acquires the turn. It fails once the channel is lost.
 func (c *channel) acquire(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -88,14 +88,14 @@ func (c *channel) acquire(ctx context.Context) error {
 		return fmt.Errorf("sairedis: %w", ctx.Err())
 	}
 	if c.broken != nil {
-		c.give()
+		c.release()
 		return c.broken
 	}
 	return nil
 }
 
-// give releases the turn.
-func (c *channel) give() { <-c.turn }
+// release releases the turn.
+func (c *channel) release() { <-c.turn }
 
 // A reply is the answer to a request.
 type reply struct {
@@ -276,7 +276,7 @@ func (c *channel) look(ctx context.Context) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	stale, err := c.answers.Open(ctx)
 	if err != nil {
 		return nil // while Redis is away nothing can be found out
@@ -296,7 +296,7 @@ func (c *channel) GiveUp(ctx context.Context, why error) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.give()
+	defer c.release()
 	return c.lose(fmt.Errorf("sairedis: %w", why))
 }
 

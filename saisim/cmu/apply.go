@@ -96,7 +96,7 @@ func (g *Groups) leave(t *task) {
 	}
 }
 
-// takeSlot finds the slot that computes a compressed key, or sets one up. There is always a free slot, since no more
+// acquireSlot finds the slot that computes a compressed key, or sets one up. There is always a free slot, since no more
 // keys are in use than there are hash units.
 func (g *Groups) acquireSlot(poly uint32, mask flymon.Key) uint8 {
 	free := 0

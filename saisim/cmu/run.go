@@ -121,7 +121,7 @@ func (g *Groups) classify(c *classifier) {
 	}
 }
 
-// take processes the packets that match a task's filter. It reports whether the task needs any of them.
+// process processes the packets that match a task's filter. It reports whether the task needs any of them.
 func (g *Groups) process(t *task, in lanes, what pass) bool {
 	if t.coins {
 		in = g.admitted(t, in)

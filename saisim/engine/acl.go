@@ -30,7 +30,7 @@ type candidate struct {
 	priority uint32 // priority of the table in its group
 }
 
-// take replaces the candidate if the table's entry takes precedence.
+// consider replaces the candidate if the table's entry takes precedence.
 func (a *candidate) consider(e *aclEntry, priority uint32) {
 	if a.entry == nil || priority > a.priority || priority == a.priority && e.before(a.entry) {
 		*a = candidate{e, priority}

@@ -76,7 +76,7 @@ type spares struct {
 // A pool holds values that were given back. Their contents are unchanged.
 type pool[T any] struct{ spare []*T }
 
-// take returns a value of the pool, or a new one if the pool is empty.
+// get returns a value of the pool, or a new one if the pool is empty.
 func (p *pool[T]) get() *T {
 	n := len(p.spare)
 	if n == 0 {

@@ -88,7 +88,7 @@ func (c *Engine) wire() {
 	}
 }
 
-// takeEffect applies a batch.
+// applyBatch applies a batch.
 func (c *Engine) applyBatch(s scheduled) {
 	c.programs.program = s.program
 	if s.batch.Program != nil || s.batch.Unload {

@@ -30,7 +30,7 @@ func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// taking returns the drop listeners. The caller must call taken after a change.
+// ensureListeners returns the drop listeners. The caller must call taken after a change.
 func (c *keeping) ensureListeners() *dropListeners {
 	if c.listeners == nil {
 		c.listeners = &dropListeners{}
@@ -38,7 +38,7 @@ func (c *keeping) ensureListeners() *dropListeners {
 	return c.listeners
 }
 
-// taken releases the drop listeners once there are none.
+// releaseListeners releases the drop listeners once there are none.
 func (c *keeping) releaseListeners() {
 	if t := c.listeners; len(t.reported) == 0 && t.ring == nil && !t.reports {
 		c.listeners = nil

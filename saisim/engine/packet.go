@@ -436,7 +436,7 @@ type choice struct {
 	}
 }
 
-// A taken describes, for a record, where its packet or copy ended.
+// A recordEnd describes, for a record, where its packet or copy ended.
 type recordEnd struct {
 	passed
 	out   uint16 // number of the port

@@ -134,7 +134,7 @@ func (c *Engine) ProgramBits() uint64 { return c.programs.bits(c.prof.Limits()) 
 // was beyond the capacity.
 func (c *Engine) PathsCounted() (packets, other uint64) { return c.recording.paths.counted() }
 
-// Books returns the counts of all frames at this instant. InFlight is counted, not derived from the other counts.
+// FrameCounts returns the counts of all frames at this instant. InFlight is counted, not derived from the other counts.
 func (c *Engine) FrameCounts() FrameCounts {
 	b := c.frameCounts
 	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n)

@@ -175,7 +175,7 @@ func (c *reporter) sendTo(e *tamEvent, to *tamCollector, had []*sending) *sendin
 	}
 	x.row, x.policer = *r, at[*policer](c.core, r.Policer)
 	x.port, x.lag = at[*port](c.core, r.To), at[*lag](c.core, r.To)
-	x.nobody = !r.Local && (x.port == nil && x.lag == nil || r.DMAC == config.MAC{})
+	x.unknown = !r.Local && (x.port == nil && x.lag == nil || r.DMAC == config.MAC{})
 	x.compose(c.switchMAC, e.row.DSCP)
 	return x
 }

@@ -22,7 +22,7 @@ func (r *reportRecord) mask() uint16 {
 // sendRecord sends a record to all collectors of an event, and returns their number.
 func (c *reporter) sendRecord(e *tamEvent, r *reportRecord) (sent uint64) {
 	for _, x := range e.to {
-		if x.nobody {
+		if x.unknown {
 			x.encap.report.counts[dropreport.WordNotSendable]++
 			continue
 		}

@@ -64,7 +64,7 @@ type sending struct {
 	lag     *lag
 	head    []byte // headers of Ethernet, IP and UDP
 	dscp    uint8
-	nobody  bool // true if the destination is unknown
+	unknown bool // true if the destination is unknown
 
 	encap     mirrorEncap
 	began     bool // true once templates were sent

@@ -82,7 +82,7 @@ type KeptRows struct {
 	names []string // names of programs' tables
 }
 
-// take copies the rows from position n to position to-1, the oldest first. Positions count all rows ever kept. It
+// copyRows copies the rows from position n to position to-1, the oldest first. Positions count all rows ever kept. It
 // returns the position of the next row, or to if no row follows.
 func (r *ring) copyRows(n, to uint64, into *KeptRows) (next uint64) {
 	if into.n = 0; r == nil {
@@ -126,7 +126,7 @@ func (r *ring) state() RingState {
 	return RingState{r.n, r.n - min(r.n, r.size)}
 }
 
-// dropTakers holds the listeners of drops. Each field is empty if there is none of its kind. Listeners must not keep
+// dropListeners holds the listeners of drops. Each field is empty if there is none of its kind. Listeners must not keep
 // pointers that they receive, must not allocate, and must not change the chip.
 type dropListeners struct {
 	reported []*func(*Drop)

@@ -100,7 +100,7 @@ func (x *sampling) pause() {
 	x.left = 0
 }
 
-// takes reports whether the next frame is chosen. Most frames are skipped immediately.
+// chooses reports whether the next frame is chosen. Most frames are skipped immediately.
 func (x *sampling) chooses() bool {
 	if x.left > 0 {
 		x.left--

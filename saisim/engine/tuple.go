@@ -444,7 +444,7 @@ func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
 	return 0 // the tuple that matches everything
 }
 
-// take adds the value of an entry to the sieve's filter. The entry must be in its tuple.
+// add adds the value of an entry to the sieve's filter. The entry must be in its tuple.
 func (s *sieve) add(t *tuple, e *aclEntry) {
 	if s.full() {
 		s.renew()

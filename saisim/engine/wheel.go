@@ -115,7 +115,7 @@ func (w *wheel) due() *copyOf {
 	return w.of[word*64+bits.TrailingZeros64(u)].first
 }
 
-// take removes copies that are due at or before a cycle, including the first, and returns them. They are linked by
+// removeDue removes copies that are due at or before a cycle, including the first, and returns them. They are linked by
 // next, in the order of cycles and ports. nil means that none are due; w.at is then after the cycle.
 func (w *wheel) removeDue(to Cycle) *copyOf {
 	i := w.at % wheelSpan

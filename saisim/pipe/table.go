@@ -72,8 +72,8 @@ type tuple struct {
 	slots []int32 // row number + 1, by hash; the length is a power of two
 }
 
-// fewRows is the maximum number of entries that are searched one by one.
-const fewRows = 8
+// maxScanned is the maximum number of entries that are searched one by one.
+const maxScanned = 8
 
 // addKey appends a field of the given width to the key.
 func (t *table) addKey(from operand, width uint8) {
@@ -134,7 +134,7 @@ func (t *table) fill(src *Table, fields map[string]place, had *table) {
 		for i, r := range t.rows {
 			t.direct[r.key[0]] = int32(i + 1)
 		}
-	case len(t.rows) <= fewRows:
+	case len(t.rows) <= maxScanned:
 		t.find, t.list = findList, t.rows
 	default:
 		t.find = findTuple

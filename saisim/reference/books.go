@@ -92,7 +92,7 @@ func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason,
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Trap: d.Trap, Graph: pk.graph, Path: pk.tables})
 }
 
-// Books returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped from
+// FrameCounts returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped from
 // its entry on. The outcomes of frames in the pipe are filled in as they become known, so read the result when they
 // have left.
 func (c *Chip) FrameCounts() *saisim.FrameCounts {

@@ -80,7 +80,7 @@ func (c *Chip) control() {
 	}
 }
 
-// takeEffect lets a batch into both pipes. In the ingress pipe it travels as a bubble, and operations on a register or
+// applyBatch lets a batch into both pipes. In the ingress pipe it travels as a bubble, and operations on a register or
 // counter are done in its stage. The egress pipe is computed immediately (see schedule).
 func (c *Chip) applyBatch(x batch) {
 	if c.graphOf(c.version) != c.graphOf(x.after) {

@@ -52,7 +52,7 @@ func (o *outgoing) class() uint8 {
 	return o.tc
 }
 
-// takes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
+// bufferBytes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
 // session, it is the length as the copy leaves.
 func (o *outgoing) bufferBytes() int {
 	if o.mirror != nil {

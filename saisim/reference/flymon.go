@@ -176,7 +176,7 @@ func runs(u flymon.Unit, coin uint16) bool {
 	return u.From == 0 && u.To == 0 || u.From <= coin && coin < u.To
 }
 
-// take counts a packet in a task.
+// countPacket counts a packet in a task.
 func (c *Chip) countPacket(s *sketch, m *measured) {
 	b := s.bank(m.time)
 	s.status.Banks[b].Packets++

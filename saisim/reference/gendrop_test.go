@@ -150,7 +150,7 @@ func (p *pair) endsKeptDiffer() error {
 	return nil
 }
 
-// tellDrops makes both engines report their drops.
+// reportDrops makes both engines report their drops.
 func (p *pair) reportDrops() {
 	p.reported = drops{}
 	p.chip.OnDrop(func(d *saisim.Drop) {

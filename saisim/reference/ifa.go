@@ -109,7 +109,7 @@ func transportSize(protocol byte, b []byte) int {
 	return size
 }
 
-// A telling is the IFA action that a hit has begun or ended for a packet.
+// An ifaAction is the IFA action that a hit has begun or ended for a packet.
 type ifaAction struct {
 	object  config.TAMInt
 	ends    bool

@@ -84,7 +84,7 @@ func (p *policer) colourOf(tokens *big.Rat) config.Colour {
 	return config.Red
 }
 
-// way returns how a packet reaches the CPU: by the rule of its trap, or by the default.
+// toCPU returns how a packet reaches the CPU: by the rule of its trap, or by the default.
 func (conf *settings) toCPU(t config.Trap) config.ToCPU {
 	for _, r := range conf.Traps {
 		if r.Trap == t {

@@ -110,7 +110,7 @@ func (s *scheduler) choose() *queue {
 	}
 }
 
-// take dequeues the first copy of the queue.
+// dequeue dequeues the first copy of the queue.
 func (q *queue) dequeue() *outgoing {
 	o := q.items[0]
 	q.items = q.items[1:]

@@ -51,7 +51,7 @@ func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 	return b, left
 }
 
-// identifyWay adds the identities of the tables between the ACLs of both pipes.
+// identifyForwarding adds the identities of the tables between the ACLs of both pipes.
 func (c *Chip) identifyForwarding(o *outgoing, add func(record.IdentityKind, ...byte)) {
 	found := func(tables ...string) (f saisim.Finding, ok bool) {
 		i := slices.IndexFunc(*o.heard, func(f saisim.Finding) bool { return slices.Contains(tables, f.Table) })

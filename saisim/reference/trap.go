@@ -48,7 +48,7 @@ func (pk *packet) trapAs(t config.Trap, does effects) {
 	}
 }
 
-// takenBy records the first trap that stops the packet.
+// noteTrap records the first trap that stops the packet.
 func (pk *packet) noteTrap(t config.Trap) {
 	if pk.removedBy == config.TrapNone {
 		pk.removedBy = t

@@ -341,7 +341,7 @@ func (q *Queue[T]) cost() uint64 {
 	return max(uint64(q.items.First().bytes)+fcs, minFrame)
 }
 
-// take removes the first packet of a queue.
+// dequeue removes the first packet of a queue.
 func (p *Port[T]) dequeue(i int) item[T] {
 	q := &p.queues[i]
 	it := *q.items.First()

@@ -239,7 +239,7 @@ func (o *Oracle) admit(n *Node, port saisim.PortID, data []byte, length int, at 
 	return f
 }
 
-// take ends the trip of a frame to an end.
+// endTrip ends the trip of a frame to an end.
 func (o *Oracle) endTrip(id uint64, at End) (trip, bool) {
 	list := o.trips[id]
 	i := slices.IndexFunc(list, func(t trip) bool { return t.to == at })

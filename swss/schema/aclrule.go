@@ -110,7 +110,7 @@ func (r *reader) parsePriority(t ACLTableType, rule *ACLRule) {
 	rule.Priority = uint32(n)
 }
 
-// takeAliases replaces alternative spellings of TAM matches with the canonical field.
+// replaceAliases replaces alternative spellings of TAM matches with the canonical field.
 func (r *reader) replaceAliases(t ACLTableType) {
 	if t.Name != ACLTypeTAM {
 		return

@@ -14,7 +14,7 @@ const (
 // AlarmHistory is the largest number of rows of StateAlarmHistory.
 const AlarmHistory = 100
 
-// HealthLife is the time to live of a row of StateHealth that its daemon does not renew.
+// HealthTTL is the time to live of a row of StateHealth that its daemon does not renew.
 const HealthTTL = 5 * time.Second
 
 // Fields of a row of StateHealth, and the state of a daemon that works.

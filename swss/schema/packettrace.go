@@ -18,7 +18,7 @@ const (
 	PacketTraceRefused = "refused"
 )
 
-// StatePacketTrace is the table of STATE_DB with the answers, which expire after PacketTraceLife: one field with
+// StatePacketTrace is the table of STATE_DB with the answers, which expire after PacketTraceTTL: one field with
 // JSON.
 const (
 	StatePacketTrace = "TAMTAM_PACKET_TRACE"

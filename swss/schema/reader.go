@@ -156,7 +156,7 @@ func fieldName(f string, upper bool) string {
 	return name
 }
 
-// take returns a field's value and records that the row may have it.
+// value returns a field's value and records that the row may have it.
 func (r *reader) value(field string) (string, bool) {
 	if !r.open {
 		r.known = append(r.known, field)

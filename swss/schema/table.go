@@ -143,7 +143,7 @@ type special interface {
 	value() string
 }
 
-// take reads the field.
+// parse reads the field.
 func (f *field) parse(r *reader) {
 	switch at := f.at.(type) {
 	case *string:
@@ -177,7 +177,7 @@ func (f *field) parse(r *reader) {
 // number reads a number within the field's bounds.
 func (f *field) number(r *reader) uint64 { return r.number(f.Name, f.lo, f.hi, f.def) }
 
-// takeText reads a text, word or name.
+// parseText reads a text, word or name.
 func (f *field) parseText(r *reader) string {
 	switch f.kind {
 	case wordKind:
@@ -245,7 +245,7 @@ type key struct {
 	read  func(r *reader, key string)
 }
 
-// take reads the key.
+// parse reads the key.
 func (k *key) parse(r *reader, text string) {
 	if k.read != nil {
 		k.read(r, text)
@@ -304,7 +304,7 @@ func (l layout) examine(table, key string, fields map[string]string) *reader {
 	return r
 }
 
-// take reads the fields of a row.
+// parseFields reads the fields of a row.
 func (l *layout) parseFields(r *reader) {
 	if r.open = l.open && !r.examined; !r.open {
 		r.known = slices.Grow(r.known, len(l.fields))
@@ -332,13 +332,13 @@ func (l *layout) parseFields(r *reader) {
 	}
 }
 
-// fewFields is the initial capacity of a row's map: the maximum before Go splits the map. Most rows use only some of
+// initialFields is the initial capacity of a row's map: the maximum before Go splits the map. Most rows use only some of
 // their fields.
-const fewFields = 8
+const initialFields = 8
 
 // row formats the row.
 func (l layout) row() map[string]string {
-	out := make(map[string]string, min(len(l.fields), fewFields))
+	out := make(map[string]string, min(len(l.fields), initialFields))
 	for i := range l.fields {
 		f := &l.fields[i]
 		if f.at == nil && f.write == nil {

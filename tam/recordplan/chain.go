@@ -105,7 +105,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 	return w, nil
 }
 
-// take chooses an edge from a node by a random number x in [0, 1).
+// choose chooses an edge from a node by a random number x in [0, 1).
 func (w *mergedEdges) choose(at int, x float64) (to int, hit bool) {
 	to = w.exit
 	for _, e := range w.out[at] {

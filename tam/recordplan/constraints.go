@@ -250,7 +250,7 @@ func (p *space) list(loads []load) ([]cell, bool) {
 	return cells, len(left) == 0
 }
 
-// take returns the container with the most free space that load left[k] can use in a stage, or -1 if the load must
+// bestContainer returns the container with the most free space that load left[k] can use in a stage, or -1 if the load must
 // wait.
 func (p *space) bestContainer(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table

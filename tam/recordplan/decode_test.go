@@ -238,7 +238,7 @@ func joinWalks(walks []listedWalk) (paths map[string]float64, sum float64) {
 	return paths, sum
 }
 
-// checkTell compares a record's result for its tables with all walks that have this record.
+// checkTableResults compares a record's result for its tables with all walks that have this record.
 func checkTableResults(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum float64) {
 	t.Helper()
 	said := d.TableResults([]byte(bits), Knowledge{})

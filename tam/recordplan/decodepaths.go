@@ -19,7 +19,7 @@ func cost(p float64) float64 {
 	return -libm.Log(p)
 }
 
-// A wayOn is a path from a table to the end: its first edge, and the rank of the remaining path among the paths from
+// A tailPath is a path from a table to the end: its first edge, and the rank of the remaining path among the paths from
 // the edge's target.
 type tailPath struct {
 	cost       float64
@@ -72,7 +72,7 @@ func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) 
 	return paths, costs
 }
 
-// insertWay inserts w in order and keeps the k cheapest. It returns false if w is not among them.
+// insertTail inserts w in order and keeps the k cheapest. It returns false if w is not among them.
 func insertTail(list []tailPath, w tailPath, k int) ([]tailPath, bool) {
 	if len(list) == k {
 		if w.cost >= list[k-1].cost {

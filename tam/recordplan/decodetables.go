@@ -17,7 +17,7 @@ type TableSays struct {
 	RanP, HitP float64
 }
 
-// Tell returns for each table, in the order of [Decoder.Tables], whether the paths with a record run it. For an
+// TableResults returns for each table, in the order of [Decoder.Tables], whether the paths with a record run it. For an
 // impossible record, which has no paths, the set bits count for their tables, and nothing is known about others. Tell
 // returns nil if b is not a record of the plan. told has the same meaning as for [Decoder.Decode].
 func (d *Decoder) TableResults(b []byte, known Knowledge) []TableSays {
@@ -66,7 +66,7 @@ func (r *reader) literally() []TableSays {
 	return list
 }
 
-// tell returns the result for the observed record, by index in the chain.
+// tableResults returns the result for the observed record, by index in the chain.
 func (r *reader) tableResults() []TableSays {
 	c, w := r.chain, &r.w
 	w.count(c)

@@ -117,7 +117,7 @@ func (h *candidates) slack(c *candidate) int {
 	return h.space.last[t] - h.space.first[t]
 }
 
-// take adds a bit to the set.
+// add adds a bit to the set.
 func (h *candidates) add(b bit) {
 	h.sc.set(b, true)
 	for i := range h.list {

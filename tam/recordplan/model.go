@@ -291,7 +291,7 @@ func (m *Model) weigh() {
 	}
 }
 
-// ways holds the edges of a graph. Edges between the same two nodes are merged.
+// mergedEdges holds the edges of a graph. Edges between the same two nodes are merged.
 type mergedEdges struct {
 	of     map[string]int
 	exit   int
@@ -322,7 +322,7 @@ func (e mergedEdge) given(hit bool) float64 {
 	return e.p[i]
 }
 
-// newWays reads complete probabilities of a graph that NewReach has accepted.
+// newMergedEdges reads complete probabilities of a graph that NewReach has accepted.
 func newMergedEdges(g *record.Graph, x *record.Index, p record.Probabilities) *mergedEdges {
 	w := &mergedEdges{of: x.Of, exit: len(g.Nodes)}
 	w.out = make([][]mergedEdge, len(g.Nodes))

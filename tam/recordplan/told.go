@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Told is the knowledge about a packet in addition to the bits of its record. The zero value means that nothing more
+// A Knowledge is the knowledge about a packet in addition to the bits of its record. The zero value means that nothing more
 // is known.
 type Knowledge struct {
 	End      string         // end by [record.Graph.End]; "" if unknown
@@ -19,7 +19,7 @@ type Knowledge struct {
 	Met string
 }
 
-// Tell returns the knowledge that a record contains in addition to its bits. [Told.Not] is not set, because it follows
+// KnowledgeOf returns the knowledge that a record contains in addition to its bits. [Knowledge.Not] is not set, because it follows
 // from the frame.
 func KnowledgeOf(g *record.Graph, r *record.Record) Knowledge {
 	known := Knowledge{End: g.End(r), Outcomes: g.Outcomes(r)}

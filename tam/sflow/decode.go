@@ -23,7 +23,7 @@ func (r *reader) fail(field, format string, args ...any) {
 	}
 }
 
-// take returns the next n bytes, or nil if there are fewer.
+// next returns the next n bytes, or nil if there are fewer.
 func (r *reader) next(field string, n int) []byte {
 	if r.err == nil && (n < 0 || n > r.end-r.at) {
 		r.fail(field, "wants %d bytes, %d are left", n, r.end-r.at)

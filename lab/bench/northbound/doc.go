@@ -29,7 +29,7 @@ type Config struct {
 	Mgmtd    []string // the command that runs mgmtd, to which --redis, --gnmi, --data and --insecure are added
 	Shell    []string // the command of the shell, to which --data and -c are added; nil means that no shell is measured
 	Sessions int      // number of flow groups with a tail-stamping session each
-	Few      int      // number of these sessions that change while there are many subscribers
+	Changing int      // number of these sessions that change while there are many subscribers
 	Events   int      // number of link events of the chip, one by one
 }
 

@@ -34,7 +34,7 @@ func (cfg Config) onChange(ctx context.Context, m *process, r *swss.Redis) ([]be
 	var all []bench.Result
 	words := []string{"pending", "active"}
 	sub := &gpb.Subscription{Path: ofSessions("state", "status"), Mode: gpb.SubscriptionMode_ON_CHANGE}
-	for _, load := range []struct{ subscribers, rows, rounds int }{{1, cfg.Sessions, 4}, {many, cfg.Few, 2}} {
+	for _, load := range []struct{ subscribers, rows, rounds int }{{1, cfg.Sessions, 4}, {many, cfg.Changing, 2}} {
 		subs, end, err := m.subscribers(ctx, load.subscribers, sub)
 		if err != nil {
 			return nil, err

@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	results, err := Run(t.Context(), Config{Mgmtd: []string{os.Args[0], "mgmtd"}, Sessions: 30, Few: 5, Events: 4})
+	results, err := Run(t.Context(), Config{Mgmtd: []string{os.Args[0], "mgmtd"}, Sessions: 30, Changing: 5, Events: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -237,8 +237,8 @@ func (f *fabric) addNetwork() {
 	f.follow(n)
 }
 
-// setPaths sets the paths to join: all points, and sometimes also the two ends. If the network is of kind waySplit or
-// wayInitiator, only the two ends are joined.
+// setPaths sets the paths to join: all points, and sometimes also the two ends. If the network is of kind faultSplit or
+// faultInitiator, only the two ends are joined.
 func (n *network) setPaths(rnd *rand.Rand) {
 	var all []int
 	for _, at := range n.steps {

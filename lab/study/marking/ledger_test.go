@@ -26,7 +26,7 @@ type onWire struct {
 	clock *big.Int // the switch's clock at that time, minus late: ns since 1970
 }
 
-// books are the ledger of one network.
+// ledger are the ledger of one network.
 type ledger struct {
 	net     *network
 	packets map[uint64]*ledgerEntry
@@ -39,7 +39,7 @@ type ledger struct {
 	doubled             bool // true if a packet came twice to a point
 }
 
-// booked is the ledger entry of a packet. A time is -1 if the switch did not see it.
+// ledgerEntry is the ledger entry of a packet. A time is -1 if the switch did not see it.
 type ledgerEntry struct {
 	period
 	pulse bool     // true if it may be the packet whose delay is measured
@@ -64,7 +64,7 @@ func newBookkeeper(l *lab.Lab, nets []*network) *bookkeeper {
 	return k
 }
 
-// A bookWatch passes the moments of one switch to the bookkeeper.
+// A ledgerWatch passes the moments of one switch to the bookkeeper.
 type ledgerWatch struct {
 	keeper *bookkeeper
 	i      int

@@ -106,7 +106,7 @@ func newMailbox(classes int, f *pecFilter) *mailbox {
 	}
 }
 
-// take counts a packet of a class.
+// count counts a packet of a class.
 func (m *mailbox) count(class int) {
 	known := m.of.see(uint64(class))
 	window := int32(m.of.window) + 1

@@ -41,7 +41,7 @@ func NewLink(to outputs.Target, conf *tls.Config) outputs.Link {
 const (
 	// Resend is the time after which alarms are sent again.
 	Resend = time.Minute
-	// life is the time after which Alertmanager ends an alarm that is not sent again, as Prometheus has it.
+	// expiry is the time after which Alertmanager ends an alarm that is not sent again, as Prometheus has it.
 	expiry = 4 * Resend
 	// keep is how long a cleared alarm is still sent, in case a message with its end is lost.
 	keep = 15 * time.Minute
@@ -62,7 +62,7 @@ type Alarm struct {
 	Raised   time.Time // zero if unknown
 }
 
-// A Book holds the alarms of a switch: those that are raised, and those that were cleared a while ago.
+// An AlarmStore holds the alarms of a switch: those that are raised, and those that were cleared a while ago.
 type AlarmStore struct {
 	host     string
 	standing map[string]*entry // by alarm id
@@ -77,7 +77,7 @@ type entry struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// NewBook returns the book of a switch. host is the value of the label instance; "" if it is unknown.
+// NewAlarmStore returns the book of a switch. host is the value of the label instance; "" if it is unknown.
 func NewAlarmStore(host string) *AlarmStore {
 	return &AlarmStore{host: host, standing: map[string]*entry{}}
 }

@@ -159,7 +159,7 @@ func (b *Bench) Appl(tables ...string) []string {
 	return out
 }
 
-// take pops the rows from their queues, as orchagent does.
+// consume pops the rows from their queues, as orchagent does.
 func (b *Bench) consume(tables ...string) {
 	b.t.Helper()
 	if b.listener == nil {

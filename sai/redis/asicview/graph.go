@@ -231,7 +231,7 @@ func withoutOIDs(a sai.Attr) string {
 // NoMetadata returns the error for an object of an unknown type.
 func NoMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
 
-// TakeLearned removes the learned FDB entries from a view, because they are not configuration, and returns them.
+// RemoveLearned removes the learned FDB entries from a view, because they are not configuration, and returns them.
 func RemoveLearned(g *Graph) []*Node {
 	var list []*Node
 	for k, n := range g.Nodes {

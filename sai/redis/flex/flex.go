@@ -278,7 +278,7 @@ func (c *Counters) stopPoll(ctx context.Context, group string, vid sai.OID) func
 	return func(p redis.Pipeliner) { p.Del(ctx, Table+":"+group+":"+vid.String()) }
 }
 
-// TakeRows consumes the operations that were queued in FLEX_COUNTER_DB itself, the older way to select counters.
+// ApplyRows consumes the operations that were queued in FLEX_COUNTER_DB itself, the older way to select counters.
 // There is no answer; errors are logged.
 func (c *Counters) ApplyRows(ctx context.Context) error {
 	c.mu.Lock()

@@ -92,8 +92,8 @@ func (g *maker) field() string {
 	return pick(g.Rand, lively)
 }
 
-// few returns a mask of one to three bits among the low eight of a field.
-func (g *maker) few(field string) uint64 {
+// smallMask returns a mask of one to three bits among the low eight of a field.
+func (g *maker) smallMask(field string) uint64 {
 	var m uint64
 	for range 1 + g.IntN(3) {
 		m |= 1 << g.IntN(int(min(8, g.widths[field])))
@@ -241,7 +241,7 @@ func (g *maker) table(registers []*pipe.Register) {
 func (g *maker) term() pipe.Term {
 	if g.chance(50) {
 		f := g.field()
-		m := g.few(f)
+		m := g.smallMask(f)
 		return pipe.Term{Field: f, Mask: m, Is: pick(g.Rand, []string{"eq", "ne", "lt", "le", "gt", "ge"}),
 			Value: g.Uint64() & m}
 	}
@@ -262,7 +262,7 @@ func (g *maker) key(t *pipe.Table) {
 	switch t.Match {
 	case "index":
 		f := g.field()
-		t.Key = []pipe.Input{{Field: f, Mask: g.few(f)}}
+		t.Key = []pipe.Input{{Field: f, Mask: g.smallMask(f)}}
 		return
 	case "lpm":
 		t.Key = []pipe.Input{{Field: pick(g.Rand, []string{"flow.hash", "ip.ttl", "ip.dscp", "l4.dst", g.field()})}}
@@ -277,7 +277,7 @@ func (g *maker) key(t *pipe.Table) {
 		f := g.field()
 		in := pipe.Input{Field: f}
 		if t.Match == "exact" || g.chance(50) {
-			in.Mask = g.few(f)
+			in.Mask = g.smallMask(f)
 		}
 		t.Key = append(t.Key, in)
 	}
@@ -305,7 +305,7 @@ func (g *maker) entry(t *pipe.Table) (pipe.Entry, bool) {
 		switch t.Match {
 		case "ternary":
 			if g.chance(70) {
-				care &= g.few(in.Field)
+				care &= g.smallMask(in.Field)
 			} else {
 				care = 0
 			}

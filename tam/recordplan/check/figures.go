@@ -83,7 +83,7 @@ type weigher struct {
 	pathCount  int
 }
 
-// A way is an edge, with the outcome for tables that branch by their hit.
+// An edgeKey is an edge, with the outcome for tables that branch by their hit.
 type edgeKey struct{ to, outcome string }
 
 func (w *weigher) recorded(r record.Recorded) {

@@ -272,7 +272,7 @@ func names(list []*bmAction) []string {
 	return all
 }
 
-// ways adds the edges of a table: by hit and miss, or by its actions.
+// addEdges adds the edges of a table: by hit and miss, or by its actions.
 func (r *bmReader) addEdges(t *bmTable, actions []*bmAction, run bmRuns) error {
 	_, hit := t.Next[bmHit]
 	_, miss := t.Next[bmMiss]
@@ -314,7 +314,7 @@ func (r *bmReader) addEdges(t *bmTable, actions []*bmAction, run bmRuns) error {
 	return nil
 }
 
-// hitWays adds the edges of a table that branches by its hit.
+// addHitEdges adds the edges of a table that branches by its hit.
 func (r *bmReader) addHitEdges(t *bmTable, actions []*bmAction, run bmRuns) {
 	if len(t.Key) > 0 {
 		hit := oneOf(actions)

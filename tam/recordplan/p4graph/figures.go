@@ -114,7 +114,7 @@ func Measure(g *record.Graph) (*Figures, error) {
 	return f, nil
 }
 
-// ways counts paths of nodes, and walks, from the end.
+// countPaths counts paths of nodes, and walks, from the end.
 func (f *Figures) countPaths(g *record.Graph, x *record.Index) {
 	edges := make([][]int, len(g.Nodes))
 	for _, e := range g.Edges {
@@ -142,7 +142,7 @@ func (f *Figures) countPaths(g *record.Graph, x *record.Index) {
 	f.NodePaths, f.Walks, f.LongestPath, f.LongestRun = paths[x.Init], walks[x.Init], long[x.Init], run[x.Init]
 }
 
-// tableWays counts the sequences of tables. Different conditions between the same tables do not make different
+// countTablePaths counts the sequences of tables. Different conditions between the same tables do not make different
 // sequences.
 func (f *Figures) countTablePaths(g *record.Graph, x *record.Index) {
 	exit := len(g.Nodes)

@@ -98,7 +98,7 @@ func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 // A split is the distribution of packets at one node.
 type split struct {
 	node *record.Node
-	// decides means that the successor depends on the hit of the node's lookup. Then each splitWay has a share for hits
+	// decides means that the successor depends on the hit of the node's lookup. Then each splitEdge has a share for hits
 	// and one for misses.
 	decides   bool
 	edges     []splitEdge
@@ -106,7 +106,7 @@ type split struct {
 	hitsGiven bool
 }
 
-// A splitWay leads to one successor.
+// A splitEdge leads to one successor.
 type splitEdge struct {
 	to     string
 	labels map[string]bool
@@ -168,7 +168,7 @@ func (s *split) give(e record.EdgeProbability) error {
 	return nil
 }
 
-// wayOf returns the splitWay of an edge with a given probability. It returns an error if the probability is not
+// edgeOf returns the splitEdge of an edge with a given probability. It returns an error if the probability is not
 // possible there.
 func (s *split) edgeOf(e record.EdgeProbability) (*splitEdge, error) {
 	to := record.Exit
