@@ -105,8 +105,8 @@ func skipVRF(words []string) ([]string, error) {
 	return words[2:], nil
 }
 
-// parseNextHops parses [A[,A]] [dev IFACE[,IFACE]]. The two lists are parallel, and the shorter one is filled with empty
-// values.
+// parseNextHops parses [A[,A]] [dev IFACE[,IFACE]]. The two lists are parallel, and the shorter one is filled with
+// empty values.
 func parseNextHops(words []string) (nextHops []string, err error) {
 	var addresses, names []string
 	if len(words) > 0 && words[0] != "dev" {

@@ -195,8 +195,8 @@ func setRoute(ctx context.Context, c *kit.Call) error {
 		Value: tree.ListEntry(routingModule, map[string]any{"prefix": prefix}, config)})
 }
 
-// removeNextHop removes one next hop from a route. A given distance must match too. With the last next hop, the route is
-// removed.
+// removeNextHop removes one next hop from a route. A given distance must match too. With the last next hop, the route
+// is removed.
 func removeNextHop(ctx context.Context, s *kit.Session, prefix, nextHop, distance string) error {
 	found, err := s.Existing(ctx, "route "+prefix, routePath(prefix))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/drift"
 )
 
-// halfRemoved is a chip whose former orchagent died while it removed default objects. The members of the default VLAN are
-// removed, but their bridge ports still exist.
+// halfRemoved is a chip whose former orchagent died while it removed default objects. The members of the default VLAN
+// are removed, but their bridge ports still exist.
 type halfRemoved struct{ sai.API }
 
 func (h halfRemoved) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {

@@ -42,8 +42,8 @@ type readout struct {
 	from      string
 }
 
-// readUnits reads the data of an epoch from the chip: the registers of a layout's units. behind is the number of the task's
-// units before these. A bank without packets is not read.
+// readUnits reads the data of an epoch from the chip: the registers of a layout's units. behind is the number of the
+// task's units before these. A bank without packets is not read.
 func (rd *reader) readUnits(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*readout, error) {
 	got := &readout{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {

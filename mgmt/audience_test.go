@@ -14,7 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A gatedClient is a client of Subscribe that receives what gRPC would send. It accepts messages while its gate is open.
+// A gatedClient is a client of Subscribe that receives what gRPC would send. It accepts messages while its gate is
+// open.
 type gatedClient struct {
 	gpb.GNMI_SubscribeServer
 	ctx   context.Context

@@ -67,7 +67,7 @@
 // archive of those that were started with, saved, committed or replaced. An operation (Server.Operate) copies one onto
 // another, commits, or rolls back. A row of any table can be read and written directly (config-rows), checked as the
 // daemons read it. Its state reports whether the other nodes represent the row completely. This is found by trying
-// (set.Told).
+// (set.Reported).
 //
 // # Subscribing
 //

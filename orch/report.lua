@@ -4,7 +4,7 @@
 -- nothing; its "status_detail" has the reason too then, while there is one.
 -- Last, SONiC's field "state": its value, "-" for none, "" for rows without it.
 -- since is when the status became what it is; a reason in other words leaves it.
--- was is the reason that a row had before it was doubted (doubt.lua).
+-- was is the reason that a row had before it was unknown (unknown.lua).
 local manager, writer, now = ARGV[1], ARGV[2], ARGV[3]
 for i, key in ipairs(KEYS) do
   local a = 7 * i - 3

@@ -79,5 +79,5 @@ func (w writtenRows) heal(_ context.Context, drifted []drift.Finding) error {
 	return nil
 }
 
-// fieldWas holds the former reason of a row while the state of its ASIC is unknown; see doubt.lua.
+// fieldWas holds the former reason of a row while the state of its ASIC is unknown; see unknown.lua.
 const fieldWas = "was"

@@ -40,8 +40,8 @@ func (c *Chip) Describe() *record.Graph {
 	return c.engine.Graph()
 }
 
-// FrameCounts returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the other
-// counts.
+// FrameCounts returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the
+// other counts.
 func (c *Chip) FrameCounts() FrameCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,7 +48,7 @@ func TestMoments(t *testing.T) {
 }
 
 // Every frame and every copy has a complete history, under overload, floods, punts, drops at every place, injected
-// frames and the removal of a port. The histories add up to the counts of Books.
+// frames and the removal of a port. The histories add up to the counts of FrameCounts.
 func TestMomentsAreWhole(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

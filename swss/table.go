@@ -32,7 +32,7 @@ func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...).Err(), "set", k)
 }
 
-// SetFor does Set for a row that expires after life, unless it is set again.
+// SetFor does Set for a row that expires after ttl, unless it is set again.
 func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, ttl time.Duration) error {
 	k := t.db.rowKey(t.name, key)
 	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {

@@ -71,7 +71,7 @@ type kindOfRow struct {
 	// parse returns a row. If there is an error, the row contains the fields that could be read.
 	parse func(key string, fields swss.FieldValues) (content, error)
 	// refusal is set if a flow group can have only one row of the kind. The first valid row by name gets the flow group.
-	// taken is the reason for refusing other rows, with %q for the name of the first.
+	// refusal is the reason for refusing other rows, with %q for the name of the first.
 	refusal string
 	// group describes the flow group that the rows need.
 	group groupUse

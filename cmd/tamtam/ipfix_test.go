@@ -187,7 +187,8 @@ func TestReadFragments(t *testing.T) {
 				"4 records that could not be read, or were lost beside them\n",
 		}[missing]
 		reported := "1 fragment of 1 packet could not be joined"
-		if code != 0 || !strings.HasSuffix(out.String(), want) || strings.Contains(errOut.String(), reported) != (missing >= 0) {
+		if code != 0 || !strings.HasSuffix(out.String(), want) ||
+			strings.Contains(errOut.String(), reported) != (missing >= 0) {
 			t.Errorf("without fragment %d: exit %d, %s%s, want %q", missing, code, &out, &errOut, want)
 		}
 	}

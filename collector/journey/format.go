@@ -65,7 +65,9 @@ func CountByPath(all []Journey) (list []Count) {
 		}
 		list[i].Packets++
 	}
-	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Or(b.Packets-a.Packets, strings.Compare(a.Path, b.Path)) })
+	slices.SortStableFunc(list, func(a, b Count) int {
+		return cmp.Or(b.Packets-a.Packets, strings.Compare(a.Path, b.Path))
+	})
 	return list
 }
 

@@ -35,8 +35,8 @@ func (x *Replay) brief() *Replay {
 	return x
 }
 
-// Add adds a report like [Joiner.Add], but without its evaluation, which Tell does. It returns results only of periods
-// that are dropped, or that passed without a report.
+// Add adds a report like [Joiner.Add], but without its evaluation, which Report does. It returns results only of
+// periods that are dropped, or that passed without a report.
 func (x *Replay) Add(point int, p altmark.Period, arrived time.Time) (out []Result) {
 	for _, u := range x.users[point] {
 		x.joins[u.join].store(u.stage, u.point, p, arrived, &out)
@@ -44,7 +44,7 @@ func (x *Replay) Add(point int, p altmark.Period, arrived time.Time) (out []Resu
 	return sortResults(out)
 }
 
-// Report returns the results that reports of period k complete or change, since they were added by Take.
+// Report returns the results that reports of period k complete or change, since they were added by Add.
 func (x *Replay) Report(k uint64) (out []Result) {
 	for _, j := range x.joins {
 		j.revise(k, &out)

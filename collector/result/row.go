@@ -154,8 +154,8 @@ type Sketch struct {
 	Flags    string
 }
 
-// A Source is a sender of messages, with its statistics up to the last message in a batch. Number and Promise are as of
-// the message before Position.Low.
+// A Source is a sender of messages, with its statistics up to the last message in a batch. Number and Watermark are as
+// of the message before Position.Low.
 type Source struct {
 	Name    string
 	Kind    string // tailstamp, record, drop, altmark, sketch

@@ -519,8 +519,8 @@ func (s *strictSyncd) lacks() (list []string) {
 	return list
 }
 
-// changes returns the requests since the last call that have changed the ASIC, without register reads, which are created
-// and removed again.
+// changes returns the requests since the last call that have changed the ASIC, without register reads, which are
+// created and removed again.
 func (s *strictSyncd) changes() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,8 +36,8 @@ func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) er
 	return errors.Join(err, leave(ctx, r, h))
 }
 
-// runFpmsyncdOnce runs fpmsyncd once. It starts with the content of ROUTE_TABLE. zebra has to connect again and then sends
-// all routes.
+// runFpmsyncdOnce runs fpmsyncd once. It starts with the content of ROUTE_TABLE. zebra has to connect again and then
+// sends all routes.
 func runFpmsyncdOnce(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {

@@ -229,7 +229,8 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 		return fmt.Errorf("drop monitor: %w", err)
 	}
 	ia, err := ifaorch.New(ctx, ifaorch.Config{
-		Config: base, Identity: ts, Whole: whole, Rules: acl, Reports: dm, Paths: o.routes.Changes(), Ports: o.ports.Changes(),
+		Config: base, Identity: ts, Whole: whole, Rules: acl, Reports: dm,
+		Paths: o.routes.Changes(), Ports: o.ports.Changes(),
 	})
 	if err != nil {
 		return fmt.Errorf("IFA: %w", err)

@@ -36,7 +36,7 @@ func (s *strangers) met(them bool, lasted time.Duration) {
 	}
 }
 
-// leave waits until other clients make no more requests, if the last run detected any. It calls tell with a text that
+// leave waits until other clients make no more requests, if the last run detected any. It calls report with a text that
 // contains their number.
 func (s *strangers) leave(ctx context.Context, report func(why string)) error {
 	if !s.there {

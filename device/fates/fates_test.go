@@ -41,8 +41,8 @@ type fated struct {
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int
-	// chipDrops counts the drops that the chip reported. It includes frames that only the CPU receives, with the reason why
-	// no port sends them.
+	// chipDrops counts the drops that the chip reported. It includes frames that only the CPU receives, with the reason
+	// why no port sends them.
 	chipDrops fateCounts
 	why       map[string]string // reason by the part of a frame that a record contains
 	// discards counts the drops that sFlow reported.

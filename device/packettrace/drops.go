@@ -95,7 +95,9 @@ func (q *DropsRequest) options() (by string, last int, err error) {
 }
 
 // Drops answers a DropsRequest. r contains the names; nil means that there are none.
-func (b *fateReader) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
+func (b *fateReader) Drops(
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest,
+) (*DropsAnswer, error) {
 	by, last, err := q.options()
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func (c *changes) missed(now time.Time, err error) {
 	}
 }
 
-// report reports a row by calling tell, if the row's word has changed.
+// report reports a row by calling report, if the row's word has changed.
 func (t *watched) report(now time.Time, item swss.KeyOpFieldsValues, report func(syslog.Message)) {
 	was, known := t.last[item.Key]
 	var row map[string]string

@@ -45,7 +45,7 @@ func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, no
 var ErrNoGraphs = errors.New("the alternate-marking sessions of the switches in the topology make no graph")
 
 // Changed reads the sessions of a topology periodically, and returns when their graphs differ from these. since is the
-// last time at which they were equal. Switches that cannot be read are reported by tell, and read again the next time.
+// last time at which they were equal. Switches that cannot be read are passed to report, and read again the next time.
 // changed is false if ctx has ended.
 func (f File) Changed(
 	ctx context.Context, t *topology.Topology, o Options, every time.Duration, report func(error),

@@ -39,7 +39,7 @@ const Answered = Notice + 1
 // Uncertain is the flag of an answer that may be from an epoch near the one that it names.
 const Uncertain = "epoch not certain"
 
-// WatchSketches calls tell with the answers of a target's sketch tasks, until ctx ends, and reconnects whenever the
+// WatchSketches calls report with the answers of a target's sketch tasks, until ctx ends, and reconnects whenever the
 // connection is lost. It returns an error if the options are invalid.
 //
 // Quantities of a task are reported when its next epoch has ended, as all of the epoch is then known. Those of the last

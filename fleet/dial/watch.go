@@ -64,7 +64,7 @@ const (
 	maxRetry = 5 * time.Second
 )
 
-// Watch calls tell with a target's messages about sessions, until ctx ends, and reconnects whenever the connection is
+// Watch calls report with a target's messages about sessions, until ctx ends, and reconnects whenever the connection is
 // lost. It returns an error if the options are invalid.
 func Watch(ctx context.Context, target string, sessions []string, o Options, report func(Event)) error {
 	lost := func(err error) { report(Event{Target: target, Kind: Lost, Err: err}) }
@@ -142,8 +142,8 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 	}
 }
 
-// apply applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends what
-// existed before the subscription.
+// apply applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends
+// what existed before the subscription.
 func (w *watch) apply(n *gpb.Notification, now time.Time) {
 	if !w.synced {
 		now = time.Time{}

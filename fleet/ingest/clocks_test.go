@@ -281,8 +281,8 @@ func (x *clocksTest) text(id int) string {
 	return text + fmt.Sprintf("), observed %v, truly after %v", d.observed.UTC(), d.true.Sub(start))
 }
 
-// addUncertain notes that a message of an exporter is lost around a time, by its clock as far as that is accepted. If its
-// clock is set later, its later messages may be of the same time.
+// addUncertain notes that a message of an exporter is lost around a time, by its clock as far as that is accepted. If
+// its clock is set later, its later messages may be of the same time.
 func (x *clocksTest) addUncertain(c *clocked, at time.Time) {
 	of := c.bounded
 	span := [2]time.Time{of(at), of(at)}

@@ -167,7 +167,8 @@ func (c *hopCount) sawTwice(left int64) {
 	}
 }
 
-// flagCapturedTwice flags rows whose frames were captured on the way, too: then there is also a row for that part of the path.
+// flagCapturedTwice flags rows whose frames were captured on the way, too: then there is also a row for that part of
+// the path.
 func (s *stamps) flagCapturedTwice(sw *stampWindow) {
 	parts := map[uint32][]uint32{}
 	for i, key := range sw.keys {

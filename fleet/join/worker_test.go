@@ -215,7 +215,8 @@ func TestStoreAway(t *testing.T) {
 				at, watermark int64
 			}{{leaf1, 1, 20}, {leaf2, 2, 20}, {leaf1, 21, 30}, {leaf1, 31, 60}, {leaf2, 22, 60}} {
 				m.from.Stamped(&event.Frame{Time: m.at * second, Hops: make([]event.Hop, 1)})
-				if _, err := log.Append(t.Context(), "tailstamp-0", "", slices.Clone(m.from.Finish(m.watermark*second))); err != nil {
+				data := slices.Clone(m.from.Finish(m.watermark * second))
+				if _, err := log.Append(t.Context(), "tailstamp-0", "", data); err != nil {
 					t.Fatal(err)
 				}
 			}

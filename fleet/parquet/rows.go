@@ -268,8 +268,9 @@ type sourceRow struct {
 func fromSource(s *result.Source) sourceRow {
 	return sourceRow{
 		Name: s.Name, Kind: s.Kind, Batches: s.Batches, Events: s.Events, Lost: s.Lost, Twice: s.Twice, Bad: s.Bad,
-		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Reported: known(s.ReportedUntil, s.ReportedUntil != 0),
-		Silent: s.Silent, Number: s.Number, Watermark: s.Watermark,
+		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0),
+		Reported: known(s.ReportedUntil, s.ReportedUntil != 0),
+		Silent:   s.Silent, Number: s.Number, Watermark: s.Watermark,
 	}
 }
 

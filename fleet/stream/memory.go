@@ -27,7 +27,7 @@ type Memory struct {
 type memoryTopic struct {
 	entries []memoryEntry
 	next    uint64 // sequence of the next message
-	shared  bool   // true once Take was called
+	shared  bool   // true once Claim was called
 	read    bool   // true once Read was called
 	ids     map[string]uint64
 	order   []string // ids in a ring; the oldest is at index at once the ring is full

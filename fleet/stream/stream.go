@@ -10,7 +10,7 @@ import (
 const MaxData = 64 << 10
 
 // A Log keeps topics. A topic exists as soon as it is used; its name is 1 to 64 of the characters a-z, 0-9 and "-". It
-// is either read in order by one reader at a time (Read, Acknowledge), or shared out (Take). All methods may be called
+// is either read in order by one reader at a time (Read, Acknowledge), or shared out (Claim). All methods may be called
 // concurrently.
 type Log interface {
 	// Append adds a message at the end of a topic and returns its sequence, which counts from 1 without gaps. When it

@@ -53,8 +53,8 @@ func randomTask(t *testing.T, r *rand.Rand) flymon.Task {
 	return x
 }
 
-// placements holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without the
-// pool.
+// placements holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without
+// the pool.
 type placements struct {
 	geo   flymon.Geometry
 	tasks map[string]*plan.Placed

@@ -84,7 +84,8 @@ func TestFlappingPartner(t *testing.T) {
 	if c := s[0].Counts; c.Received > 60 || c.Received+c.Discarded[PDULimit] < 2000 || c.Sent > 30 {
 		t.Errorf("counted %+v", c)
 	}
-	if p := b.a.ports["Ethernet0"]; len(p.sent) > maxSent || len(p.accepted) > maxReceived || cap(p.accepted) > 4*maxReceived {
+	if p := b.a.ports["Ethernet0"]; len(p.sent) > maxSent || len(p.accepted) > maxReceived ||
+		cap(p.accepted) > 4*maxReceived {
 		t.Errorf("it remembers %d and %d", len(p.sent), cap(p.accepted))
 	}
 	if s[1].Mux != MuxDistributing || s[1].Counts.Changed != 1 {

@@ -431,7 +431,8 @@ func TestSubfolder(t *testing.T) {
 	if err := os.WriteFile(file, []byte(wrong), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if good, output := c.check(t); good || !strings.Contains(output, "docs/deep/er/second.md:4: echo 7 gives something else") {
+	const want = "docs/deep/er/second.md:4: echo 7 gives something else"
+	if good, output := c.check(t); good || !strings.Contains(output, want) {
 		t.Error(output)
 	}
 	for only, blocks := range map[string]int{"deep/er/second": 1, "docs/deep/er/second.md:1": 1, "page": 6} {

@@ -52,8 +52,8 @@ func (r *Source) Exponential(mean uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// Normal returns a number from 0 to n of an almost normal distribution around n/2 with standard deviation n/12. It is the
-// sum of twelve uniform numbers (Irwin-Hall), scaled to n.
+// Normal returns a number from 0 to n of an almost normal distribution around n/2 with standard deviation n/12. It is
+// the sum of twelve uniform numbers (Irwin-Hall), scaled to n.
 func (r *Source) Normal(n uint64) uint64 {
 	var sum uint64
 	for range 12 {

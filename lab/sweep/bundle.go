@@ -131,8 +131,8 @@ type unpacked struct {
 	users int
 }
 
-// withPackedPaths replaces the worker's paths in a message with those where the sweep was packed. So all workers report the
-// same text.
+// withPackedPaths replaces the worker's paths in a message with those where the sweep was packed. So all workers report
+// the same text.
 func (u *unpacked) withPackedPaths(message string) string {
 	if u.path == "" {
 		return message

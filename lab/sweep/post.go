@@ -214,8 +214,8 @@ func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 	return i, nil
 }
 
-// acceptFrom accepts results from one sequence number on, at least up to another, and acknowledges them. It returns the next
-// number.
+// acceptFrom accepts results from one sequence number on, at least up to another, and acknowledges them. It returns the
+// next number.
 func (p *poster) acceptFrom(ctx context.Context, from, to uint64) (uint64, error) {
 	for from <= to {
 		entries, err := p.Log.Read(ctx, p.Name+topicResults, from, 256)

@@ -113,7 +113,7 @@ func (s *Spool) Next(now time.Time) (Message, bool) {
 	return s.list[0], true
 }
 
-// Done removes the message that Take returned: it was sent, or refused by the receiver.
+// Done removes the message that Next returned: it was sent, or refused by the receiver.
 func (s *Spool) Done(refused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Spool) Done(refused bool) {
 	}
 }
 
-// Back keeps the message that Take returned: it was not sent.
+// Back keeps the message that Next returned: it was not sent.
 func (s *Spool) Back() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -84,8 +84,8 @@ func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 	return n
 }
 
-// withdrawUnwanted determines which sessions are wanted. It removes a session that must not stay in the ASIC in its present
-// form.
+// withdrawUnwanted determines which sessions are wanted. It removes a session that must not stay in the ASIC in its
+// present form.
 func (f *Feature[R, B]) withdrawUnwanted(ctx context.Context, sessions []*Session[R, B]) {
 	var out []*Session[R, B]
 	for _, s := range sessions {

@@ -128,7 +128,8 @@ func row(name string) orch.RowKey { return orch.Row(schema.AppMirrorSession, nam
 // plan computes the target state, and records the reason for each row that is not in it.
 func (o *Orch) plan() *plan {
 	p := &plan{
-		sessions: map[string][]sai.Attr{}, paths: map[string]Path{}, binds: map[portAttr]string{}, names: map[portAttr]string{},
+		sessions: map[string][]sai.Attr{}, paths: map[string]Path{},
+		binds: map[portAttr]string{}, names: map[portAttr]string{},
 	}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		k := row(name)

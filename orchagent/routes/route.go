@@ -117,8 +117,8 @@ func (o *Orch) targets(
 	return wanted, short
 }
 
-// targetOf returns the target of a route with next hops, and records the reason if it has none. If there is no capacity for
-// a group, its first next hop is used for all packets.
+// targetOf returns the target of a route with next hops, and records the reason if it has none. If there is no capacity
+// for a group, its first next hop is used for all packets.
 func (o *Orch) targetOf(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
 	hops, lacks := o.usable(p, spec)
 	if len(spec.hops) > 1 {

@@ -30,7 +30,7 @@ func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// ensureListeners returns the drop listeners. The caller must call taken after a change.
+// ensureListeners returns the drop listeners. The caller must call releaseListeners after a change.
 func (c *keeping) ensureListeners() *dropListeners {
 	if c.listeners == nil {
 		c.listeners = &dropListeners{}

@@ -93,8 +93,8 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 	pk.mirrors |= set
 }
 
-// scheduleCopies schedules record copies of a copy. They are made when the copy leaves the egress pipe, or would have left it if
-// it was dropped earlier.
+// scheduleCopies schedules record copies of a copy. They are made when the copy leaves the egress pipe, or would have
+// left it if it was dropped earlier.
 func (c *recording) scheduleCopies(cp *copyOf, t recordEnd) {
 	x := c.spareRecorded.get()
 	c.fill(x, cp, t)

@@ -208,8 +208,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"copies are not in the books", "engine/replicate.go",
-		"c.books.Copies += uint64(n - 1)",
-		"c.books.Copies += uint64(n) / 2",
+		"c.frameCounts.Copies += uint64(n - 1)",
+		"c.frameCounts.Copies += uint64(n) / 2",
 	},
 	{
 		"the ledger has pairs of copies only", "engine/replicate.go",
@@ -272,7 +272,7 @@ var windowMutants = []mutant{
 		"if stamped = true; stamped {",
 	},
 	{"a stamped frame is as long as before", "engine/shortcuts.go", "c.now)\n\t\t\tlength = len(data)\n", "c.now)\n"},
-	{"frames that leave are not in the books", "engine/transmit.go", "\tc.books.Sent++\n", ""},
+	{"frames that leave are not in the books", "engine/transmit.go", "\tc.frameCounts.Sent++\n", ""},
 	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
 	{
 		"frames that leave forget where they came in", "engine/transmit.go",

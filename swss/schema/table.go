@@ -332,8 +332,8 @@ func (l *layout) parseFields(r *reader) {
 	}
 }
 
-// initialFields is the initial capacity of a row's map: the maximum before Go splits the map. Most rows use only some of
-// their fields.
+// initialFields is the initial capacity of a row's map: the maximum before Go splits the map. Most rows use only some
+// of their fields.
 const initialFields = 8
 
 // row formats the row.

@@ -250,8 +250,8 @@ func (p *space) list(loads []load) ([]cell, bool) {
 	return cells, len(left) == 0
 }
 
-// bestContainer returns the container with the most free space that load left[k] can use in a stage, or -1 if the load must
-// wait.
+// bestContainer returns the container with the most free space that load left[k] can use in a stage, or -1 if the load
+// must wait.
 func (p *space) bestContainer(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table
 	if !p.ready(loads, cells, left, k, stage) {

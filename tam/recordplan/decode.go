@@ -150,7 +150,7 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	return r, nil
 }
 
-// reader returns the reader for packets with the further knowledge in told.
+// reader returns the reader for packets with the further knowledge in known.
 func (d *Decoder) reader(known Knowledge) (*reader, error) {
 	if r := d.readers[known]; r != nil {
 		return r, nil
@@ -213,7 +213,7 @@ func (d *Decoder) check(b []byte) error {
 	return nil
 }
 
-// Decode returns the paths that have a record. b holds the bytes of its containers, and told the other knowledge about
+// Decode returns the paths that have a record. b holds the bytes of its containers, and known the other knowledge about
 // the packet.
 func (d *Decoder) Decode(b []byte, known Knowledge) (Answer, error) {
 	if err := d.check(b); err != nil {

@@ -18,8 +18,8 @@ type TableSays struct {
 }
 
 // TableResults returns for each table, in the order of [Decoder.Tables], whether the paths with a record run it. For an
-// impossible record, which has no paths, the set bits count for their tables, and nothing is known about others. Tell
-// returns nil if b is not a record of the plan. told has the same meaning as for [Decoder.Decode].
+// impossible record, which has no paths, the set bits count for their tables, and nothing is known about others.
+// TableResults returns nil if b is not a record of the plan. known has the same meaning as for [Decoder.Decode].
 func (d *Decoder) TableResults(b []byte, known Knowledge) []TableSays {
 	r, err := d.reader(known)
 	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {

@@ -33,9 +33,9 @@ type outlook struct {
 	most  float64   // entropy that all bits that are on add together
 }
 
-// upperBounds returns upper bounds of the piece's entropy minus the price of its cells, for 0, 1, ... n further bits. A set
-// costs at least as much as its tables on the heavy chain. It also costs at least as much as the bits that it has, or,
-// without any, as the cheapest bit that may be added.
+// upperBounds returns upper bounds of the piece's entropy minus the price of its cells, for 0, 1, ... n further bits. A
+// set costs at least as much as its tables on the heavy chain. It also costs at least as much as the bits that it has,
+// or, without any, as the cheapest bit that may be added.
 func (r *relaxation) upperBounds(p *piece, o outlook, n int) []float64 {
 	heavy, any := 0.0, r.costOf(r.x.tablesOf(o.own))
 	for i, b := range p.bits {

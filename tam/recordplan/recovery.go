@@ -39,8 +39,8 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 	return good[3*end+either]
 }
 
-// countPaths counts the paths, up to two, from an event to each node through tables of which the record shows nothing. Paths
-// with the same tables count once.
+// countPaths counts the paths, up to two, from an event to each node through tables of which the record shows nothing.
+// Paths with the same tables count once.
 func (s *segment) countPaths(v shown, from, outcome int) []uint8 {
 	paths := make([]uint8, len(s.nodes)+1)
 	paths[from] = 1

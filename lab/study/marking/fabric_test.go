@@ -202,8 +202,8 @@ func (f *fabric) addNetwork() {
 	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), nth: len(f.nets), family: "4", ports: map[int][]string{},
 		matched: []func(*sender) bool{flowGroup}}
 	n.kind = pick(rnd, []weighted{
-		{faultNone, 40}, {faultLate, 20}, {faultVeryLate, 6}, {faultHost, 12}, {faultDouble, 6}, {faultLAG, 10}, {faultSplit, 10},
-		{faultInside, 10}, {faultForeign, 8}, {faultInitiator, 8},
+		{faultNone, 40}, {faultLate, 20}, {faultVeryLate, 6}, {faultHost, 12}, {faultDouble, 6}, {faultLAG, 10},
+		{faultSplit, 10}, {faultInside, 10}, {faultForeign, 8}, {faultInitiator, 8},
 	})
 	order := []int{0, 1, 2, 3}[:f.switches]
 	if (n.kind == faultSplit || n.kind == faultInside) && f.switches < 4 || n.kind == faultInitiator && f.switches < 3 {

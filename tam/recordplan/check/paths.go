@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// Paths returns the paths that have a record. b holds the bytes of its containers, and told the other knowledge about
+// Paths returns the paths that have a record. b holds the bytes of its containers, and known the other knowledge about
 // the packet. Paths walks the plan's graph, which must be present, and shares no code with the decoders of records. It
 // returns false if the walk needs more than steps steps.
 func Paths(p *record.Plan, b []byte, known Known, steps int) (paths [][]string, ok bool) {

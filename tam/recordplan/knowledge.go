@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Knowledge is the knowledge about a packet in addition to the bits of its record. The zero value means that nothing more
-// is known.
+// A Knowledge is the knowledge about a packet in addition to the bits of its record. The zero value means that nothing
+// more is known.
 type Knowledge struct {
 	End      string         // end by [record.Graph.End]; "" if unknown
 	Not      record.Classes // classes that the packet does not have, see [record.NotOf]
@@ -19,8 +19,8 @@ type Knowledge struct {
 	Met string
 }
 
-// KnowledgeOf returns the knowledge that a record contains in addition to its bits. [Knowledge.Not] is not set, because it follows
-// from the frame.
+// KnowledgeOf returns the knowledge that a record contains in addition to its bits. [Knowledge.Not] is not set, because
+// it follows from the frame.
 func KnowledgeOf(g *record.Graph, r *record.Record) Knowledge {
 	known := Knowledge{End: g.End(r), Outcomes: g.Outcomes(r)}
 	if t, ok := g.Trap(r); ok && t.Table != "" {

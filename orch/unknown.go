@@ -13,7 +13,7 @@ import (
 
 // While the state of the ASIC is unknown, no row may report that it is in force.
 
-//go:embed doubt.lua
+//go:embed unknown.lua
 var unknownText string
 
 //go:embed oper.lua

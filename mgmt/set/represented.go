@@ -30,7 +30,9 @@ const (
 func Reported(
 	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
 ) (map[string]map[string]string, error) {
-	t := &coverage{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
+	t := &coverage{
+		model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{},
+	}
 	for table, keys := range rows {
 		for key, fields := range keys {
 			reported := map[string]string{"told": representedNone}

@@ -321,7 +321,8 @@ func TestRedisEmpty(t *testing.T) {
 		}
 		until(t, "it is told", func() bool {
 			reported, _, err := Reported(t.Context(), r)
-			return err == nil && len(reported) == 1 && reported[0].Over == "it is done" && reported[0].String() == "STATE_DB was emptied"
+			return err == nil && len(reported) == 1 && reported[0].Over == "it is done" &&
+				reported[0].String() == "STATE_DB was emptied"
 		})
 		if inject(t, r, Fault{Kind: RedisEmpty, DB: AllDBs}); size(swss.ApplDB) != 0 {
 			t.Error("APPL_DB is not empty")

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// CompareReported adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is in
-// force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
+// CompareReported adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is
+// in force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
 func CompareReported(d *orch.Daemon, r *swss.Redis) {
 	t := newReported(r)
 	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})

@@ -26,7 +26,7 @@ func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 
 // Live watches the databases until they are no longer those of the claim. It then returns the cause, which wraps
 // [swss.ErrAnew]. It returns nil when ctx ends. Rows that were read before the call are read again. When the served
-// data may differ from the databases, it calls tell with the reason. When they agree again, it calls tell with "".
+// data may differ from the databases, it calls report with the reason. When they agree again, it calls report with "".
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, report func(reason string)) error {
 	s.hub.Distrust()
 	s.claim.Store(claim)

@@ -14,7 +14,7 @@ type snapshot struct {
 	*saisim.FrameCounts
 }
 
-// drop ends a frame, or a copy of one. Port p counts the drop; if p is nil, only Books does.
+// drop ends a frame, or a copy of one. Port p counts the drop; if p is nil, only FrameCounts does.
 func (c *Chip) drop(p *port, d dropping, why drop.Reason) {
 	c.frameCounts.Dropped[why]++
 	d.Port, d.Why = saisim.CPUPort, why
@@ -92,9 +92,9 @@ func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason,
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Trap: d.Trap, Graph: pk.graph, Path: pk.tables})
 }
 
-// FrameCounts returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped from
-// its entry on. The outcomes of frames in the pipe are filled in as they become known, so read the result when they
-// have left.
+// FrameCounts returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped
+// from its entry on. The outcomes of frames in the pipe are filled in as they become known, so read the result when
+// they have left.
 func (c *Chip) FrameCounts() *saisim.FrameCounts {
 	b := c.frameCounts
 	b.InFlight = uint64(len(c.arbiter))

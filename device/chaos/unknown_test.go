@@ -12,7 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// awaitUnknown waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
+// awaitUnknown waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a
+// reason.
 func (p *liveSwitch) awaitUnknown(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
