@@ -37,7 +37,7 @@ type storedData struct {
 	Keeps   [][2]string
 	Path    string
 	Answer  *result.Answer
-	Took    string
+	Elapsed    string
 }
 
 // storedKinds holds the kind of rows whose flags are shown.
@@ -79,7 +79,7 @@ func (p *Page) stored(q *request) (any, error) {
 	if err := x.order(q); err != nil {
 		return nil, err
 	}
-	d := &storedData{Show: x.ask.Show, Path: q.view.path, Answer: x.answer, Took: durText(int64(took))}
+	d := &storedData{Show: x.ask.Show, Path: q.view.path, Answer: x.answer, Elapsed: durText(int64(took))}
 	for _, k := range kinds {
 		v := q.With("kind", k)
 		if k != x.ask.Kind { // the fields of another kind differ

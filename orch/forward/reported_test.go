@@ -11,7 +11,7 @@ import (
 func TestReportedLeavesOutUnreadKeys(t *testing.T) {
 	r := swsstest.Start(t)
 	config := swss.NewTable(r.DB(swss.ConfigDB), "FLEX_COUNTER_TABLE")
-	for _, key := range []string{"PORT", "RIF", "PORTT"} {
+	for _, key := range []string{"PORT", "TUNNEL", "PORTT"} {
 		if err := config.Set(t.Context(), key, swss.FieldValues{"FLEX_COUNTER_STATUS": "enable"}); err != nil {
 			t.Fatal(err)
 		}
