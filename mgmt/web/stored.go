@@ -37,7 +37,7 @@ type storedData struct {
 	Keeps   [][2]string
 	Path    string
 	Answer  *result.Answer
-	Elapsed    string
+	Elapsed string
 }
 
 // storedKinds holds the kind of rows whose flags are shown.
