@@ -255,11 +255,12 @@ const (
 // pageHead begins the page with the table.
 const pageHead = `# OpenConfig's paths: reference
 
-This page is for those who compare switches: it counts the paths that the READMEs of
+Use this page to compare switches. It counts the paths that the READMEs of
 [featureprofiles](https://github.com/openconfig/featureprofiles) name, by family. [gNMI and RESTCONF](gnmi.md) has the
-tree. "Of the switch" are paths whose subject the chip or the control plane has. A path is writable if a Set may change
-it, or may give the only value that it can have. It is read only if the switch shows it, and writes it elsewhere or
-nowhere. The page is written by ` + "`go run ./internal/openconfig paths`" + `, from the lists in
+tree of all paths. Paths *of the switch* have a subject that the chip or the control plane has. A path is *writable* if
+a Set may change it, or may give the only value that it can have. It is *read only* if the switch shows it, but it is
+configured elsewhere or not at all. The command
+` + "`go run ./internal/openconfig paths`" + ` writes this page from the lists in
 ` + "`internal/openconfig`" + `.
 
 `
