@@ -51,7 +51,7 @@ func TestMachine(t *testing.T) {
 		"physical": "1024000", "free": "102400", "available": "409600", "used": "614400"})
 	wants(models.HostProcesses, "7", map[string]string{"name": "a (b) c", "cpu-usage-user": "2500000000",
 		"cpu-usage-system": "500000000",
-		"memory-usage": fmt.Sprint(25 * os.Getpagesize()), "start-time": "1030000000000",
+		"memory-usage":     fmt.Sprint(25 * os.Getpagesize()), "start-time": "1030000000000",
 		"memory-utilization": fmt.Sprint((25*os.Getpagesize()*100 + 512000) / 1024000)})
 	disk := map[string]string{"size": "5000", "available": "1000", "utilized": "3999"}
 	for path, want := range map[string]map[string]string{"/": disk, "/my disk": disk, "/unknown": nil, "/proc": nil} {
