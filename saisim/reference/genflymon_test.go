@@ -162,7 +162,7 @@ func (g *gen) param(before []flymon.Unit, group, i int) flymon.Param {
 func (g *gen) filter() flymon.Filter {
 	f, err := flymon.ParseFilter(pick(g, "any", "any", "ip=4", "ip=6", "src-ip=10.0.0.2", "dst-ip=10.0.0.0/30,protocol=17",
 		"src-ip=2001:db8::2/127", "protocol=6",
-		"src-port=1000-1001", "dst-port=443,ip=6", "src-port=0-65535,dst-port=22-2000", "protocol=0"))
+		"src-port=1000-1001", "dst-port=443,ip=6", "src-port=0-65535,dst-port=0-2000", "protocol=0"))
 	if err != nil {
 		panic(err) // cannot happen: the words are constant
 	}
