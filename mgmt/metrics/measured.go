@@ -84,18 +84,17 @@ func (l *look) objects(o schema.MeasuredObject, families map[string]*Family, all
 	if l.redis == nil {
 		return
 	}
-	ids := some(l, o.Map, l.row(swss.CountersDB, o.Map, ""))
-	names := sortedKeys(ids)
-	keys := make([]string, len(names))
 	db := l.redis.DB(swss.CountersDB)
-	for i, name := range names {
-		keys[i] = schema.CountersTable + db.Separator() + ids[name]
+	var names, ids, keys []string
+	for name, id := range some(l, o.Map, l.row(swss.CountersDB, o.Map, "")) {
+		names, ids = append(names, name), append(ids, id)
+		keys = append(keys, schema.CountersTable+db.Separator()+id)
 	}
 	// A failed read leaves the remaining objects without values.
 	_ = db.ReadRows(l.ctx, keys, func(i int, row swss.FieldValues, _ int64) {
 		if labels, is := labelsOf(names[i], o.Labels); is {
 			for _, f := range o.Fields {
-				l.value(families[f.Metric], all[f.Metric], o.Fields, f, row, l.epochs[chip]+ids[names[i]], labels)
+				l.value(families[f.Metric], all[f.Metric], o.Fields, f, row, l.epochs[chip]+ids[i], labels)
 			}
 		}
 	})

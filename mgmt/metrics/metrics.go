@@ -8,6 +8,7 @@ package metrics
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,18 +158,20 @@ func (l *look) dump(db swss.DBName, table string) map[string]swss.FieldValues {
 	return rows
 }
 
-// some returns as many rows as may have series, and records how many rows it omits.
-func some[V any](l *look, table string, rows map[string]V) map[string]V {
-	some := make(map[string]V, min(len(rows), mostSeries))
-	for _, key := range sortedKeys(rows) {
-		if len(some) < mostSeries && utf8.ValidString(key) {
-			some[key] = rows[key]
-		}
-	}
-	if n := len(rows) - len(some); n > 0 {
+// some returns the rows that may have series, by ascending key, and records how many rows it omits.
+func some[V any](l *look, table string, rows map[string]V) iter.Seq2[string, V] {
+	keys := slices.DeleteFunc(sortedKeys(rows), func(key string) bool { return !utf8.ValidString(key) })
+	keys = keys[:min(len(keys), mostSeries)]
+	if n := len(rows) - len(keys); n > 0 {
 		l.gauge(l.leftOut, float64(n), table)
 	}
-	return some
+	return func(yield func(string, V) bool) {
+		for _, key := range keys {
+			if !yield(key, rows[key]) {
+				return
+			}
+		}
+	}
 }
 
 func (l *look) health(daemons []string) {
@@ -211,8 +214,8 @@ func (l *look) alarms() {
 	for _, row := range rows {
 		tally(count, row[schema.AlarmSeverity])
 	}
-	for severity, n := range count {
-		l.gauge(f, float64(n), severity)
+	for _, severity := range sortedKeys(count) {
+		l.gauge(f, float64(count[severity]), severity)
 	}
 }
 
@@ -276,8 +279,8 @@ func (l *look) debugCounters() (ofPort func(oid string, row swss.FieldValues, po
 	}
 	stats := l.row(swss.CountersDB, schema.CountersDebugPortMap, "")
 	return func(oid string, row swss.FieldValues, port string) {
-		for name, stat := range stats {
-			if utf8.ValidString(name) {
+		for _, name := range sortedKeys(stats) {
+			if stat := stats[name]; utf8.ValidString(name) {
 				l.counter(f, l.epochs[chip]+objects[name]+oid, row[stat], name, port)
 			}
 		}
@@ -318,8 +321,8 @@ func (l *look) status() {
 		for _, row := range l.dump(swss.StateDB, t.State) {
 			tally(count, row[t.Status])
 		}
-		for word, n := range count {
-			l.gauge(f, float64(n), t.Rows(), word)
+		for _, word := range sortedKeys(count) {
+			l.gauge(f, float64(count[word]), t.Rows(), word)
 		}
 	}
 }
