@@ -59,9 +59,10 @@ func (h head) version() string {
 
 // A program is one of the programs, as it was built.
 type program struct {
-	name string
-	text []byte
-	info *buildinfo.BuildInfo
+	name     string
+	text     []byte
+	info     *buildinfo.BuildInfo
+	licences []byte // of all that it contains
 }
 
 // build compiles the programs of the current directory for Linux. Without needs of C they are static. The profile is
@@ -92,6 +93,9 @@ func build(arch, work string, imageOnly bool) ([]program, error) {
 	for _, name := range names {
 		p, err := readProgram(filepath.Join(work, name), name)
 		if err != nil {
+			return nil, err
+		}
+		if p.licences, err = p.copyright(); err != nil {
 			return nil, err
 		}
 		all = append(all, p)

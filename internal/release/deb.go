@@ -47,7 +47,8 @@ func debOf(p program, arch string, at head) ([]byte, error) {
 	is := packs[p.name]
 	data, control := tree{}, tree{}
 	data.add("usr/bin/"+p.name, 0o755, p.text)
-	errs := []error{data.addFile("usr/share/doc/"+p.name+"/copyright", 0o644, "LICENSE")}
+	data.add("usr/share/doc/"+p.name+"/copyright", 0o644, p.licences)
+	var errs []error
 	for _, unit := range is.units {
 		errs = append(errs, data.addFile("lib/systemd/system/"+unit, 0o644, filepath.Join("docker/systemd", unit)))
 	}

@@ -72,6 +72,7 @@ func imageArchive(arch, name string, at head, b base, p program) ([]byte, error)
 	tags := []string{name + ":" + strings.NewReplacer("~", "-", "+", "-").Replace(at.version()), name + ":latest"}
 	own := tree{}
 	own.add("usr/bin/tamtam", 0o755, p.text)
+	own.add("usr/share/doc/tamtam/copyright", 0o644, p.licences)
 	config := imageConfig{Architecture: arch, OS: "linux", Created: at.time, Config: containerOf(at),
 		RootFS: rootFS{Type: "layers"}}
 	archive, layers := tree{}, []string{}

@@ -142,6 +142,7 @@ func (r *release) makeFor(arch, work string) error {
 	files := tree{}
 	for _, p := range built {
 		files.add(folder+"/"+p.name, 0o755, p.text)
+		files.add(folder+"/"+p.name+".LICENSES", 0o644, p.licences)
 		r.bom.program(p)
 	}
 	r.bom.debian(arch, base)

@@ -314,3 +314,29 @@ func TestComponents(t *testing.T) {
 		t.Errorf("%q", list)
 	}
 }
+
+// A program goes with the licence of this module, of Go, and of each module in it; a module without one is an error.
+func TestLicences(t *testing.T) {
+	own, err := buildinfo.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := program{info: &buildinfo.BuildInfo{GoVersion: own.GoVersion, Deps: []*debug.Module{
+		{Path: "google.golang.org/grpc"}, {Path: "github.com/openconfig/gnmi"}, {Path: "github.com/redis/go-redis/v9"}}}}
+	text, err := p.copyright()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"tamtam\n", "tamtam/tam/libm\n", "Go " + own.GoVersion + "\n", "The Go Authors",
+		"\ngoogle.golang.org/grpc v", "Copyright 2014 gRPC authors.", "SunPro", "github.com/redis/go-redis/v9 v", "openconfig/gnmi v"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the licences lack %q", want)
+		}
+	}
+	if n := strings.Count(string(text), "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"); n > 3 {
+		t.Errorf("the Apache licence stands %d times", n)
+	}
+	if _, err := noticesIn("internal/release"); err == nil {
+		t.Error("a folder without a licence has one")
+	}
+}

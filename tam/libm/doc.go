@@ -10,12 +10,5 @@
 // The algorithms are those of Go's package math, which are those of FreeBSD's msun and of Cephes. The package has only
 // what this module needs.
 //
-// Copyright 2009 The Go Authors. The file LICENSE beside this one has their licence. FreeBSD's notice is:
-//
-//	Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
-//
-//	Developed at SunPro, a Sun Microsystems, Inc. business.
-//	Permission to use, copy, modify, and distribute this
-//	software is freely granted, provided that this notice
-//	is preserved.
+// Copyright 2009 The Go Authors. The files LICENSE and NOTICE beside this one have their licence, and FreeBSD's notice.
 package libm
