@@ -328,7 +328,8 @@ func TestLicences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"tamtam\n", "tamtam/tam/libm\n", "Go " + own.GoVersion + "\n", "The Go Authors",
-		"\ngoogle.golang.org/grpc v", "Copyright 2014 gRPC authors.", "SunPro", "github.com/redis/go-redis/v9 v", "openconfig/gnmi v"} {
+		"\ngoogle.golang.org/grpc v",
+		"Copyright 2014 gRPC authors.", "SunPro", "github.com/redis/go-redis/v9 v", "openconfig/gnmi v"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the licences lack %q", want)
 		}
