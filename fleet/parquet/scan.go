@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -185,7 +186,7 @@ func newestOf(all []*files) (newest int64) {
 }
 
 // removed describes the files of a time that are missing: messages between those of two files, or in front of the first
-// one or behind the last one of a partition, have no files.
+// one or behind the last one of a partition, have no files. A partition may also have marks only.
 func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 	add := func(partition string, first, last uint64, after, before int64) {
 		if after > to || before < from {
@@ -193,6 +194,8 @@ func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 		}
 		when := "before " + timeText(before)
 		switch {
+		case before == math.MaxInt64 && after == math.MinInt64:
+			when = "of any time"
 		case before == math.MaxInt64:
 			when = "after " + timeText(after)
 		case after != math.MinInt64:
@@ -215,6 +218,20 @@ func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 			} else if n := len(firsts); n > 0 && firsts[n-1] > f.last {
 				add(f.partition, f.last+1, firsts[n-1], f.from, math.MaxInt64)
 			}
+		}
+	}
+	marked, err := os.ReadDir(filepath.Join(s.dir, marks))
+	if err != nil {
+		lacks = append(lacks, err.Error())
+	}
+	for _, e := range marked {
+		if slices.ContainsFunc(all, func(f *files) bool { return f.partition == e.Name() }) {
+			continue
+		}
+		if firsts, err := s.firsts(e.Name()); err != nil {
+			lacks = append(lacks, err.Error())
+		} else if n := len(firsts); n > 0 {
+			add(e.Name(), 1, firsts[n-1], math.MinInt64, math.MaxInt64)
 		}
 	}
 	return lacks
