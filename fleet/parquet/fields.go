@@ -66,6 +66,7 @@ const (
 type scanField struct {
 	query.Field[row]
 	column int
+	none   bool // a negative number in the column means that there is no value
 }
 
 // A spread is a distribution of packets' latencies, in several columns of its own.
@@ -87,7 +88,7 @@ func (t *scanTable) text(name, column, help string, key, none bool) {
 	if none {
 		f.Whole = func(*row) bool { return true }
 	}
-	t.fields = append(t.fields, scanField{f, i})
+	t.fields = append(t.fields, scanField{f, i, false})
 }
 
 // number declares a field with one number, which is unknown if it is null.
@@ -95,7 +96,18 @@ func (t *scanTable) number(name, column, help string, kind query.Kind, total que
 	i := t.column(column)
 	f := query.Field[row]{Name: name, Help: help, Kind: kind, Total: total,
 		Number: query.One(func(r *row) (query.Range, bool) { return r.numbers[i], r.known[i] })}
-	t.fields = append(t.fields, scanField{f, i})
+	t.fields = append(t.fields, scanField{f, i, false})
+}
+
+// optional declares a field with one number or, if the column has a negative one, without a value. It is unknown if the
+// column is null.
+func (t *scanTable) optional(name, column, help string, kind query.Kind) {
+	i := t.column(column)
+	f := query.Field[row]{Name: name, Help: help, Kind: kind, Whole: func(r *row) bool { return r.known[i] },
+		Number: query.One(func(r *row) (query.Range, bool) {
+			return r.numbers[i], r.known[i] && r.numbers[i].Low >= 0
+		})}
+	t.fields = append(t.fields, scanField{f, i, true})
 }
 
 // flow declares the fields of a five-tuple, as the page's views of rows have them.
@@ -128,7 +140,7 @@ func (t *scanTable) flow(column string) {
 				return query.Exactly(int64(f.DestPort)), ok
 			})},
 	} {
-		t.fields = append(t.fields, scanField{f, i})
+		t.fields = append(t.fields, scanField{f, i, false})
 	}
 }
 
@@ -148,11 +160,14 @@ func (t *scanTable) done() *scanTable {
 	return t
 }
 
-// columnOf returns the column of a field of the table.
-func (t *scanTable) columnOf(f *query.Field[row]) int {
+// fieldOf returns the declaration of a field of the table.
+func (t *scanTable) fieldOf(f *query.Field[row]) *scanField {
 	i := slices.IndexFunc(t.fields, func(x scanField) bool { return x.Name == f.Name })
-	return t.fields[i].column
+	return &t.fields[i]
 }
+
+// columnOf returns the column of a field of the table.
+func (t *scanTable) columnOf(f *query.Field[row]) int { return t.fieldOf(f).column }
 
 // spreadOf returns the distribution of this name, or nil.
 func (t *scanTable) spreadOf(name string) *spread {
@@ -196,7 +211,7 @@ func dropTable() *scanTable {
 	t.text("drop.rule", "rule", "the rule that decided, if one is known", false, false)
 	t.text("switch", "switch", "where", false, false)
 	t.text("port", "port", "where; none if packets were dropped before they had one", false, true)
-	t.number("queue", "queue", "queue of the port", query.Count, query.NoTotal)
+	t.optional("queue", "queue", "queue of the port; none if packets were dropped before they were for one", query.Count)
 	t.flow("flow")
 	t.number("packets", "packets", "dropped packets", query.Count, query.Sum)
 	t.number("first", "first_ns", "time of the first", query.Time, query.NoTotal)

@@ -262,8 +262,10 @@ func (w *worker) undecided() (parts []bool, none bool) {
 		p := &w.parts[i]
 		clean := true
 		for _, f := range p.Fields {
-			c := w.table.columnOf(f)
+			of := w.table.fieldOf(f)
+			c := of.column
 			low, high, ok := w.stats(c)
+			ok = ok && (low >= 0 || !of.none) // otherwise some rows may have no value
 			w.summary.numbers[c], w.summary.known[c] = query.Range{Low: low, High: high}, ok
 			clean = clean && ok
 		}
