@@ -158,8 +158,10 @@ func newScan(ask *result.Ask) (x *scan, err error) {
 		}
 	}
 	for _, f := range x.by {
-		if c := x.table.columnOf(f); !slices.Contains(x.columns, c) {
-			x.columns = append(x.columns, c)
+		for _, c := range x.table.fieldOf(f).columns() {
+			if !slices.Contains(x.columns, c) {
+				x.columns = append(x.columns, c)
+			}
 		}
 	}
 	if x.measures, err = x.table.shown(ask.Show); err != nil {
@@ -175,6 +177,15 @@ func newScan(ask *result.Ask) (x *scan, err error) {
 		x.of = append(x.of, i)
 	}
 	return x, nil
+}
+
+// Lacks describes the files of a time that are missing, as far as the store's names and marks show it.
+func (s *Store) Lacks(from, to int64) ([]string, error) {
+	all, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	return s.removed(all, from, to), nil
 }
 
 // newestOf returns the end of the newest row of all files, by their names.
@@ -194,8 +205,6 @@ func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 		}
 		when := "before " + timeText(before)
 		switch {
-		case before == math.MaxInt64 && after == math.MinInt64:
-			when = "of any time"
 		case before == math.MaxInt64:
 			when = "after " + timeText(after)
 		case after != math.MinInt64:
@@ -228,10 +237,10 @@ func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 		if slices.ContainsFunc(all, func(f *files) bool { return f.partition == e.Name() }) {
 			continue
 		}
-		if firsts, err := s.firsts(e.Name()); err != nil {
+		if m, err := s.last(e.Name()); err != nil {
 			lacks = append(lacks, err.Error())
-		} else if n := len(firsts); n > 0 {
-			add(e.Name(), 1, firsts[n-1], math.MinInt64, math.MaxInt64)
+		} else if m.Position.Last > 0 {
+			add(e.Name(), 1, m.Position.Last, math.MinInt64, m.Position.Closed)
 		}
 	}
 	return lacks

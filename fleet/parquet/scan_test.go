@@ -504,6 +504,47 @@ func TestScanOfDropsWithoutQueue(t *testing.T) {
 	}
 }
 
+// The time of some packets of a row may be unknown: it may be less or greater than all that are known.
+func TestScanOfUntimedPackets(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	spread := result.Distribution{Count: 2, Sum: 40, Min: 10, Max: 30, First: result.Bucket(10),
+		Buckets: []uint32{1, 0, 0, 0, 0, 0, 1}}
+	hop := result.Hop{Window: result.Window{Start: testBegin, Length: testWindow}, Flow: "f", Path: "p", Index: 1,
+		Packets: 2, Resident: spread, Link: spread}
+	lacks := hop
+	lacks.Packets, lacks.Unknown = 3, 1
+	put(t, s, &result.Batch{Partition: "tailstamp-0", First: 1, Position: result.Position{Last: 1, Low: 2},
+		Hops: []result.Hop{hop, lacks}}, true)
+	ask := func(where, by string) *result.Answer {
+		a, err := s.Scan(t.Context(), &result.Ask{Kind: "hops", From: testBegin, To: testBegin + 1, Where: where, By: by,
+			Show: "delay.min,delay.max,link.max,delay.p99,link"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for where, want := range map[string][2]int64{ // selected and unknown rows
+		"delay.max > 20ns": {2, 0}, "delay.max < 40ns": {1, 1}, "delay.max = 30ns": {1, 1}, "delay.min > 5ns": {1, 1},
+		"delay.min <= 10ns": {2, 0}, "link.max < 40ns": {1, 1}, "delay.min is known": {2, 0},
+	} {
+		if a := ask(where, ""); a.Selected != want[0] || a.Unknown != want[1] {
+			t.Errorf("%s: %d rows, %d unknown, want %v", where, a.Selected, a.Unknown, want)
+		}
+	}
+	want := []query.Sums{
+		{Range: query.Range{Low: 0, High: 10}, Known: true, Unknown: 1},
+		{Range: query.Range{Low: 30, High: math.MaxInt64}, Known: true, Unknown: 1},
+		{Range: query.Range{Low: 30, High: math.MaxInt64}, Known: true, Unknown: 1},
+		{Range: query.Range{Low: 28, High: 30}, Known: true, Unknown: 1}, {Range: query.Exactly(20), Known: true, Unknown: 1},
+	}
+	if got := ask("", "").Groups[0].Totals; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := ask("", "delay.max").Groups; len(got) != 2 || got[0].Rows != 1 || got[1].Rows != 1 {
+		t.Errorf("%d groups, want one of each row", len(got))
+	}
+}
+
 // If all files of a partition were removed, its marks show that it had rows.
 func TestScanOfRemovedPartition(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
@@ -513,10 +554,16 @@ func TestScanOfRemovedPartition(t *testing.T) {
 	if err := old.tidy(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Scan(t.Context(), &result.Ask{Kind: "hops", From: testBegin, To: testBegin + testDay})
-	const want = "partition tailstamp-0 has no files of messages 1 to 10, of any time: they were removed, or had no rows"
-	if err != nil || !slices.Equal(a.Lacks, []string{want}) {
-		t.Errorf("%+v, %v: want %q", a, err, want)
+	const want = "partition tailstamp-0 has no files of messages 1 to 12, before 2026-03-01T00:00:00Z: they were removed, " +
+		"or had no rows"
+	for from, lacks := range map[int64][]string{testBegin: {want}, testBegin + 1: nil} {
+		a, err := s.Scan(t.Context(), &result.Ask{Kind: "hops", From: from, To: testBegin + testDay})
+		if err != nil || !slices.Equal(a.Lacks, lacks) {
+			t.Errorf("from %d: %+v, %v: want %q", from, a, err, lacks)
+		}
+		if got, err := s.Lacks(from, testBegin+testDay); err != nil || !slices.Equal(got, lacks) {
+			t.Errorf("from %d: %q, %v: want %q", from, got, err, lacks)
+		}
 	}
 }
 
