@@ -73,7 +73,7 @@ func flagFields[R any](of func(*R) result.Flags, exact func(*R) bool) []query.Fi
 func counted(n int64, flags result.Flags) query.Range {
 	r := query.Exactly(n)
 	if flags&(result.Gap|result.Silent|result.Overflow|result.Cut|result.Missing|result.Edge) != 0 {
-		r.High = math.MaxInt64
+		r = query.Range{Low: min(n, math.MaxInt64-1), High: math.MaxInt64}
 	}
 	if flags&(result.Twice|result.Searched) != 0 {
 		r.Low = min(r.Low, 0)
@@ -256,7 +256,7 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			x.reasons = append(x.reasons, d.Reason)
 		}
 		n := x.by[d.Source]
-		x.by[d.Source] = query.Range{Low: n.Low + d.Packets - d.Perhaps, High: n.High + d.Packets}
+		x.by[d.Source] = query.Range{Low: plusBound(n.Low, d.Packets-d.Perhaps), High: plusBound(n.High, d.Packets)}
 	}
 	reported := s.reportsDrops()
 	for _, w := range s.SortedWays() {
@@ -274,11 +274,14 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			}
 		}
 		x.spread = SpreadOf(x.packets.High, parts)
+		if x.spread.known && !x.packets.Exact() { // some of these packets may lie beside the chosen range
+			x.spread.widen(&result.Distribution{Count: 1, Min: x.spread.least.Low, Max: x.spread.most.High})
+		}
 		if d := of[w.Flow]; d != nil {
 			x.reasons = d.reasons
 			slices.Sort(x.reasons)
 			for _, n := range d.by {
-				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), x.dropped.High+n.High
+				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), plusBound(x.dropped.High, n.High)
 			}
 		}
 		list = append(list, x)
@@ -309,7 +312,7 @@ var FlowTable = &query.Table[FlowItem]{Rows: "flows", Fields: slices.Concat(
 			return countedRange(r.packets, r.Way.Flags), true
 		}),
 		numberField("windows", "windows of time with packets", query.Count, query.NoTotal,
-			func(r *FlowItem) (query.Range, bool) { return query.Exactly(int64(r.Way.Windows)), true }),
+			func(r *FlowItem) (query.Range, bool) { return query.Exactly(int64(r.Way.Windows)), !r.Way.Late }),
 		timeField("from", "begin of the first window", func(r *FlowItem) int64 { return r.Way.From }),
 		timeField("to", "end of the last window", func(r *FlowItem) int64 { return r.Way.To }),
 	},
