@@ -113,3 +113,12 @@ func TestRemovedRows(t *testing.T) {
 		t.Errorf("%q, %v: want %q", s.Lacks, err, want)
 	}
 }
+
+// The reasons of SAI are in capitals. Only drops by no access list certainly have no rule.
+func TestRuleOfDrops(t *testing.T) {
+	for reason, whole := range map[string]bool{"acl": false, "ACL_ANY": false, "egress-acl": false, "mtu": true} {
+		if f := DropTable.Field("drop.rule"); f.Whole(&DropItem{DropSum: &DropSum{dropKey: dropKey{Reason: reason}}}) != whole {
+			t.Errorf("%s: it is known that there is no rule: %v, want %v", reason, !whole, whole)
+		}
+	}
+}

@@ -256,7 +256,7 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			x.reasons = append(x.reasons, d.Reason)
 		}
 		n := x.by[d.Source]
-		x.by[d.Source] = query.Range{Low: plusBound(n.Low, d.Packets-d.Perhaps), High: plusBound(n.High, d.Packets)}
+		x.by[d.Source] = query.Range{Low: PlusBound(n.Low, d.Packets-d.Perhaps), High: PlusBound(n.High, d.Packets)}
 	}
 	reported := s.reportsDrops()
 	for _, w := range s.SortedWays() {
@@ -281,7 +281,7 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			x.reasons = d.reasons
 			slices.Sort(x.reasons)
 			for _, n := range d.by {
-				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), plusBound(x.dropped.High, n.High)
+				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), PlusBound(x.dropped.High, n.High)
 			}
 		}
 		list = append(list, x)
@@ -327,6 +327,9 @@ var FlowTable = &query.Table[FlowItem]{Rows: "flows", Fields: slices.Concat(
 		func(r *FlowItem) bool { return r.packets.Exact() }),
 )}
 
+// ByRule reports whether the rule of an access list decided on drops for a reason.
+func ByRule(reason string) bool { return strings.Contains(strings.ToLower(reason), "acl") }
+
 // A DropItem is a row of drops.
 type DropItem struct {
 	*DropSum
@@ -339,7 +342,7 @@ var DropTable = &query.Table[DropItem]{Rows: "drops", Fields: slices.Concat(
 		textField("drop.reason", "why packets were dropped", func(r *DropItem) string { return r.Reason }),
 		{Name: "drop.rule", Help: "the rule that decided", Kind: query.Text,
 			Text:  query.One(func(r *DropItem) (string, bool) { return r.Rule, r.Rule != "" }),
-			Whole: func(r *DropItem) bool { return r.Rule != "" || !strings.Contains(r.Reason, "acl") }},
+			Whole: func(r *DropItem) bool { return r.Rule != "" || !ByRule(r.Reason) }},
 		textField("switch", "where", func(r *DropItem) string { return r.Sw }),
 		{Name: "port", Help: "where; none if packets were dropped before they had one", Kind: query.Text,
 			Whole: always[DropItem], Text: query.One(func(r *DropItem) (string, bool) { return r.Port, r.Port != "" })},

@@ -431,9 +431,9 @@ func (s *Snapshot) addDrop(d *result.Drop) {
 		x.Flags |= result.Overflow
 		s.Flags[DropRows] |= result.Overflow
 	}
-	x.Packets = plusBound(x.Packets, d.Packets)
+	x.Packets = PlusBound(x.Packets, d.Packets)
 	if s.beside(dropInterval(d)) {
-		x.Perhaps = plusBound(x.Perhaps, d.Packets)
+		x.Perhaps = PlusBound(x.Perhaps, d.Packets)
 	}
 	x.First, x.Last = min(x.First, d.First), max(x.Last, d.Last)
 	x.from, x.to = min(x.from, d.Window.Start), max(x.to, d.Window.Start+d.Window.Length)

@@ -158,14 +158,14 @@ const leastSlot = int64(time.Microsecond)
 func (t *timeline) dropUnit() int64 {
 	var all, below int64
 	for _, n := range t.spans {
-		all = plusBound(all, n)
+		all = PlusBound(all, n)
 	}
 	window := t.shortest[DropRows]
 	if window == 0 || all == 0 {
 		return window
 	}
 	for i, n := range t.spans {
-		if below = plusBound(below, n); below > all/2 {
+		if below = PlusBound(below, n); below > all/2 {
 			if i < 60 && 4<<i < window {
 				return min(leastSlot, window)
 			}
@@ -212,9 +212,10 @@ func (x *sums) add(o *sums) {
 		x.Drops = map[DropPart]int64{}
 	}
 	for k, n := range o.Drops {
-		x.Drops[k] = plusBound(x.Drops[k], n)
+		x.Drops[k] = PlusBound(x.Drops[k], n)
 	}
-	x.periods, x.unknown, x.lost, x.sent = x.periods+o.periods, x.unknown+o.unknown, x.lost+o.lost, x.sent+o.sent
+	x.periods, x.unknown = x.periods+o.periods, x.unknown+o.unknown
+	x.lost, x.sent = PlusBound(x.lost, o.lost), PlusBound(x.sent, o.sent)
 	x.depth, x.queued = max(x.depth, o.depth), x.queued || o.queued
 	for k := range x.flags {
 		x.flags[k] |= o.flags[k]
@@ -241,7 +242,7 @@ func (t *timeline) addDrop(d *result.Drop) {
 	t.spans[bits.Len64(uint64(v.To-v.From))] += max(0, min(d.Packets, 1<<40))
 	x := t.part(v)
 	part := DropPart{d.Source, d.Reason}
-	x.Drops[part] = plusBound(x.Drops[part], d.Packets)
+	x.Drops[part] = PlusBound(x.Drops[part], d.Packets)
 	x.flags[DropRows] |= d.Flags
 }
 
@@ -287,7 +288,7 @@ func (t *timeline) finish(s *Snapshot) {
 			y.periods++
 			y.flags[MarkRows] |= l.Flags
 			if l.Known {
-				y.lost, y.sent = y.lost+l.Lost, y.sent+l.Sent
+				y.lost, y.sent = PlusBound(y.lost, l.Lost), PlusBound(y.sent, l.Sent)
 			} else {
 				y.unknown++
 			}
@@ -353,22 +354,23 @@ func (x *Slot) finish(amends []amended, reports bool, shift int64) {
 	}
 	by, perhaps := map[string]int64{}, map[string]int64{}
 	for k, n := range x.In.Drops {
-		by[k.Source] = plusBound(by[k.Source], n)
+		by[k.Source] = PlusBound(by[k.Source], n)
 	}
 	for k, n := range x.May.Drops {
-		perhaps[k.Source] = plusBound(perhaps[k.Source], n)
+		perhaps[k.Source] = PlusBound(perhaps[k.Source], n)
 	}
 	for _, n := range by {
-		x.dropped.Low, x.dropped.High = max(x.dropped.Low, n), plusBound(x.dropped.High, n)
+		x.dropped.Low, x.dropped.High = max(x.dropped.Low, n), PlusBound(x.dropped.High, n)
 	}
 	for _, n := range perhaps {
-		x.dropped.High = plusBound(x.dropped.High, n)
+		x.dropped.High = PlusBound(x.dropped.High, n)
 	}
 	x.reports = reports || len(by) > 0 || len(perhaps) > 0
 	x.dropped.High = counted(x.dropped.High, x.Flags[DropRows]).High
 	x.lost = query.Range{Low: x.In.lost, High: x.In.lost}
 	if x.May.periods > 0 {
-		x.lost = query.Range{Low: min(x.In.lost, x.In.lost+x.May.lost), High: max(x.In.lost, x.In.lost+x.May.lost)}
+		all := PlusBound(x.In.lost, x.May.lost)
+		x.lost = query.Range{Low: min(x.In.lost, all), High: max(x.In.lost, all)}
 	}
 	if !x.untimed() {
 		x.residence = SpreadOf(x.In.resident.Count, []*result.Distribution{&x.In.resident})
@@ -452,12 +454,12 @@ var SlotTable = &query.Table[Slot]{Rows: "slots", Fields: slices.Concat(
 
 // more returns a range that may be greater by a number.
 func more(r query.Range, by int64) query.Range {
-	r.High = plusBound(r.High, by)
+	r.High = PlusBound(r.High, by)
 	return r
 }
 
-// plusBound adds numbers that are not negative, up to math.MaxInt64, which means no bound.
-func plusBound(a, b int64) int64 {
+// PlusBound adds numbers that are not negative, up to math.MaxInt64, which means no bound.
+func PlusBound(a, b int64) int64 {
 	if b > math.MaxInt64-max(a, 0) {
 		return math.MaxInt64
 	}
