@@ -218,7 +218,7 @@ func hopTable() *scanTable {
 	t.number("switch-id", "switch_id", "number of the switch, as in stamps", query.Count, query.NoTotal)
 	t.number("in-port", "in_port", "number of the ingress port, as in stamps", query.Count, query.NoTotal)
 	t.number("out-port", "out_port", "number of the egress port, as in stamps", query.Count, query.NoTotal)
-	t.number("packets", "packets", "stamped packets", query.Count, query.Sum)
+	t.number("packets", "packets", "stamped packets, each once at every switch", query.Count, query.Sum)
 	t.number("packets.untimed", "packets_residence_unknown", "packets whose time in the switch is unknown", query.Count,
 		query.Sum)
 	packets, onLink := t.column(packetsColumn), t.column("link_count")

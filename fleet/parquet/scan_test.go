@@ -554,8 +554,8 @@ func TestScanOfRemovedPartition(t *testing.T) {
 	if err := old.tidy(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	const want = "partition tailstamp-0 has no files of messages 1 to 12, before 2026-03-01T00:00:00Z: they were removed, " +
-		"or had no rows"
+	const want = "partition tailstamp-0 has no files of messages 1 to 12, before 2026-03-01T00:00:00Z: they were " +
+		"removed, or had no rows"
 	for from, lacks := range map[int64][]string{testBegin: {want}, testBegin + 1: nil} {
 		a, err := s.Scan(t.Context(), &result.Ask{Kind: "hops", From: from, To: testBegin + testDay})
 		if err != nil || !slices.Equal(a.Lacks, lacks) {

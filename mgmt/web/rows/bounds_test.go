@@ -117,7 +117,8 @@ func TestRemovedRows(t *testing.T) {
 // The reasons of SAI are in capitals. Only drops by no access list certainly have no rule.
 func TestRuleOfDrops(t *testing.T) {
 	for reason, whole := range map[string]bool{"acl": false, "ACL_ANY": false, "egress-acl": false, "mtu": true} {
-		if f := DropTable.Field("drop.rule"); f.Whole(&DropItem{DropSum: &DropSum{dropKey: dropKey{Reason: reason}}}) != whole {
+		x := DropItem{DropSum: &DropSum{dropKey: dropKey{Reason: reason}}}
+		if DropTable.Field("drop.rule").Whole(&x) != whole {
 			t.Errorf("%s: it is known that there is no rule: %v, want %v", reason, !whole, whole)
 		}
 	}
