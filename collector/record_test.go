@@ -497,3 +497,40 @@ func FuzzFindRecord(f *testing.F) {
 		}
 	})
 }
+
+// The mean latency of a comparison is of the packets with a known one. Without such packets it is unknown, not 0.
+func TestCompareUnknownLatencies(t *testing.T) {
+	report := func(latencies ...Summary) *RecordReport {
+		r := &RecordReport{}
+		for _, l := range latencies {
+			r.Plans = append(r.Plans, RecordPlanReport{Paths: []PathTotal{{key: "a", plain: "a", Packets: 10, Latency: l}}})
+		}
+		return r
+	}
+	known := Summary{Count: 10, Avg: 50}
+	for _, tt := range []struct {
+		latencies []Summary
+		want      string
+	}{{[]Summary{{}}, "null"}, {[]Summary{known, {}}, "50"}, {[]Summary{{}, known}, "50"}} {
+		d := report(tt.latencies...).Compare(&RecordReport{})
+		text, err := json.Marshal(d.New)
+		if want := `"mean_ns":` + tt.want + `,`; err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v, %s: want %s", err, text, want)
+		}
+	}
+}
+
+// A record with a bit that no table sets shows nothing: its packet may have run any table.
+func TestStrayBitsShowNothing(t *testing.T) {
+	p := recordPlan()
+	c, err := NewRecords(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := cat(macs, ipv4(17, 0, inUDP(recorded(p, 1<<6, 4, 0, 7))))
+	c.Add(f, len(f))
+	r := c.Report().Plans[0]
+	if r.Impossible != 1 || len(r.Coverage.Never)+len(r.Coverage.NoHit) > 0 {
+		t.Errorf("%d impossible, %+v: want one, and no table that no packet ran", r.Impossible, r.Coverage)
+	}
+}

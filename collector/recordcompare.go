@@ -30,10 +30,13 @@ type PathDifference struct {
 	Why          string  `json:"why,omitempty"`
 	Packets      int64   `json:"packets"`
 	Share        float64 `json:"share"`
-	MeanNs       int64   `json:"mean_ns"`
+	MeanNs       *int64  `json:"mean_ns"` // of the packets with a known latency; nil if there are none
 	OtherPackets int64   `json:"other_packets"`
 	OtherShare   float64 `json:"other_share"`
-	OtherMeanNs  int64   `json:"other_mean_ns"`
+	OtherMeanNs  *int64  `json:"other_mean_ns"`
+
+	timed int64   // number of packets with a known latency
+	took  float64 // sum of their latencies
 }
 
 // TableDifference is a table in two captures: the shares of packets that ran it and that hit, as far as records show.
@@ -68,7 +71,7 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	for key, o := range there {
 		if _, ok := here[key]; !ok {
 			o.OtherPackets, o.OtherShare, o.OtherMeanNs = o.Packets, share(o.Packets, otherAll), o.MeanNs
-			o.Packets, o.MeanNs = 0, 0
+			o.Packets, o.MeanNs = 0, nil
 			d.Gone = append(d.Gone, o)
 		}
 	}
@@ -155,9 +158,10 @@ func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 			if !ok {
 				s = PathDifference{Path: p.Path, Paths: p.Paths, Why: p.Why}
 			}
-			if n := s.Packets + p.Packets; n > 0 {
-				took := float64(float64(s.MeanNs)*float64(s.Packets)) + float64(float64(p.Latency.Avg)*float64(p.Packets))
-				s.MeanNs = int64(took / float64(n))
+			if l := &p.Latency; l.Count > 0 {
+				s.timed, s.took = s.timed+l.Count, s.took+float64(float64(l.Avg)*float64(l.Count))
+				mean := int64(s.took / float64(s.timed))
+				s.MeanNs = &mean
 			}
 			s.Packets += p.Packets
 			sums[key] = s

@@ -153,13 +153,18 @@ func readRecords(
 		return nil, err
 	}
 	r := c.Report()
-	counts := join.Counts()
-	r.Frames += counts.Fragments - counts.Packets
-	r.File, r.Fragments = path, counts.Unjoined
+	r.File = path
+	r.joined(join.Counts())
 	if readErr != nil {
 		r.Error = readErr.Error()
 	}
 	return &r, readErr
+}
+
+// joined adds the fragments of packets. Each reassembled packet is counted as a frame already.
+func (r *RecordReport) joined(c JoinCounts) {
+	r.Frames += c.Fragments - c.Packets
+	r.Fragments = c.Unjoined
 }
 
 func writeRecords(out io.Writer, r, with *RecordReport, asJSON bool) error {

@@ -268,8 +268,8 @@ func (d *RecordDifference) WriteText(out io.Writer) error {
 	}{{"new path", d.New}, {"gone", d.Gone}, {"changed", d.Changed}} {
 		for _, p := range list.paths[:min(len(list.paths), shownRows)] {
 			fmt.Fprintf(out, "  %s: %.2f %% of packets, was %.2f %%", list.what, 100*p.Share, 100*p.OtherShare)
-			if p.Packets > 0 && p.OtherPackets > 0 {
-				fmt.Fprintf(out, "; %d ns, was %d ns", p.MeanNs, p.OtherMeanNs)
+			if p.MeanNs != nil && p.OtherMeanNs != nil {
+				fmt.Fprintf(out, "; %d ns, was %d ns", *p.MeanNs, *p.OtherMeanNs)
 			}
 			words := pathWords(p.Path, p.Paths, 0, p.Why)
 			if p.Paths != "0" && p.Paths != "1" {

@@ -250,7 +250,7 @@ func pathOf(a *recordplan.Answer) PathTotal {
 	return t
 }
 
-// tables counts how often each table ran and hit.
+// tables counts how often each table ran and hit. Packets whose record shows nothing, or is not kept, may have run any.
 func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 	ids := c.decoder.Tables()
 	keyless := map[string]bool{}
@@ -261,8 +261,18 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 	for i, id := range ids {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
+	unknown := func(packets int64) {
+		for i := range list {
+			list[i].MayRun += packets
+			list[i].MayHit += packets
+		}
+	}
+	unknown(c.beyondGroups)
 	for _, g := range groups {
 		says := c.decoder.TableResults(g.bits, c.asked(g.reported))
+		if says == nil {
+			unknown(g.packets)
+		}
 		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]

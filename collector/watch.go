@@ -42,17 +42,17 @@ func WatchTailStamp(
 		}
 		return errors.Join(r.WriteText(bw), bw.Flush(), opts.reported())
 	}
-	return watch(ctx, "collect tailstamp", in, ticks, add, report)
+	return watch(ctx, "collect tailstamp", in, ticks, add, report, report)
 }
 
 // missedUnknown is the error of a report whose source cannot report its losses.
 const missedUnknown = "it is not known how many frames were lost before they were read"
 
 // watch passes each packet of a source to add until add returns io.EOF, or ctx or the source ends. It calls report at
-// each tick and at the end. Errors begin with command.
+// each tick, and after io.EOF. It calls last when ctx or the source has ended. Errors begin with command.
 func watch(
 	ctx context.Context, command string, in Source, ticks <-chan time.Time,
-	add func(capture.Packet) error, report func() error,
+	add func(capture.Packet) error, report, last func() error,
 ) error {
 	type arrival struct {
 		capture.Packet
@@ -84,7 +84,7 @@ func watch(
 				if ctx.Err() != nil { // ended by ctx
 					a.err = nil
 				}
-				return errors.Join(report(), a.err)
+				return errors.Join(last(), a.err)
 			}
 			switch err := add(a.Packet); {
 			case errors.Is(err, io.EOF):
@@ -116,15 +116,8 @@ func WatchRecords(
 ) error {
 	bw := bufio.NewWriter(out)
 	printed := RecordPrinter(bw, opts.JSON)
-	got := int64(0)
-	add := func(p capture.Packet) error {
-		var d DecodedPacket
-		var ok bool
-		if p.From.IsValid() {
-			d, ok = c.AddPayload(p.Data, p.From.Addr())
-		} else {
-			d, ok = c.Add(p.Data, p.Len)
-		}
+	got, join := int64(0), NewJoiner(LiveWait)
+	decoded := func(d DecodedPacket, ok bool) error {
 		if !ok {
 			return nil
 		}
@@ -138,6 +131,26 @@ func WatchRecords(
 		}
 		return nil
 	}
+	joined := func(list []Joined) error {
+		for _, x := range list {
+			if x.Incomplete { // counted as fragments
+				continue
+			}
+			if err := decoded(c.Add(x.Frame, len(x.Frame))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	add := func(p capture.Packet) error {
+		switch {
+		case p.From.IsValid():
+			return decoded(c.AddPayload(p.Data, p.From.Addr()))
+		case p.Cut():
+			return decoded(c.Add(p.Data, p.Len))
+		}
+		return joined(join.Add(p.Data, p.Time))
+	}
 	missed, unknown := uint64(0), ""
 	report := func() error {
 		lost, err := in.Lost()
@@ -146,10 +159,17 @@ func WatchRecords(
 		}
 		r := c.Report()
 		r.File, r.Missed, r.Error = name, missed, unknown
+		r.joined(join.Counts())
 		if opts.JSON {
 			return errors.Join(r.WriteJSON(bw), bw.Flush())
 		}
 		return errors.Join(r.WriteText(bw), bw.Flush())
 	}
-	return watch(ctx, "collect record", in, ticks, add, report)
+	last := func() error {
+		if err := joined(join.Flush()); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		return report()
+	}
+	return watch(ctx, "collect record", in, ticks, add, report, last)
 }

@@ -176,6 +176,33 @@ func TestWatchRecords(t *testing.T) {
 		"12 frames: 11 records, 1 without\n3 more frames were lost before they could be read")
 }
 
+// Records in fragmented datagrams are read, as from a capture. Fragments that cannot be joined are counted.
+func TestWatchFragments(t *testing.T) {
+	plan := recordPlan()
+	c, err := NewRecords(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := inUDP(recorded(plan, fdbHit, 4, 0, 7))
+	s := &script{packets: make(chan capture.Packet, 3), err: errors.New("the interface is gone")}
+	for _, f := range [][]byte{ipv4(17, 0x2000, body[:64]), ipv4(17, 8, body[64:]), ipv4(17, 0x2000, body[:64])} {
+		f = cat(macs, f)
+		s.packets <- capture.Packet{Data: f, Len: len(f)}
+	}
+	close(s.packets)
+	var out strings.Builder
+	_ = WatchRecords(t.Context(), &out, "eth3", s, nil, c, WatchRecordOptions{JSON: true})
+	text := out.String()
+	var r RecordReport
+	if err := json.Unmarshal([]byte(text[strings.Index(text, "\n{")+1:]), &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if r.Frames != 3 || r.Records != 1 || r.Fragments != 1 || r.Other != 0 {
+		t.Errorf("%d frames, %d records, %d fragments, %d without: want 3, 1, 1 and none", r.Frames, r.Records,
+			r.Fragments, r.Other)
+	}
+}
+
 // A source that cannot report its losses makes every later report incomplete, and its own end is an error.
 func TestWatchUncertainRecords(t *testing.T) {
 	c, err := NewRecords(recordPlan())

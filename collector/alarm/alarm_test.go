@@ -141,6 +141,20 @@ suspects: period 7, by the losses of voice web; lost packets for certain at s1>l
 	}
 }
 
+// Periods without a length, as a damaged file may have, are counted as one if there is a gap between them.
+func TestPeriodsWithoutLength(t *testing.T) {
+	first, last := web(10, 0, 0, 0, 0), web(13, 0, 0, 0, 0)
+	for _, rows := range [][]result.Loss{first, last} {
+		for i := range rows {
+			rows[i].Window.Length = 0
+		}
+	}
+	const want = "accepted {0 0 0}"
+	if got := text(&rulesOf(t, 0.01).of(14, first, last)[0]); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestRulesRefused(t *testing.T) {
 	for _, threshold := range []float64{-0.1, 1} {
 		if _, err := New(dial.File{}, threshold); err == nil || !strings.Contains(err.Error(), "want 0 to less than 1") {

@@ -186,7 +186,7 @@ func (g *Graph) without(p *Period) int64 {
 	switch {
 	case between <= 1: // without a gap: the shortest periods begin in the middle of a nanosecond
 		return 0
-	case last.Length != p.Length:
+	case last.Length != p.Length || p.Length <= 0:
 		return 1
 	}
 	return max(1, between/p.Length)

@@ -33,7 +33,7 @@ func BucketFrom(bucket uint8) int64 {
 }
 
 // Add adds the counts of another distribution. It returns false, and adds nothing, if the sum or a bucket would
-// overflow.
+// overflow, or if there is no such bucket.
 func (d *Distribution) Add(o Distribution) bool {
 	if o.Count == 0 {
 		return true
@@ -44,6 +44,9 @@ func (d *Distribution) Add(o Distribution) bool {
 	last := 0
 	first := 255
 	for _, from := range []Distribution{*d, o} {
+		if int(from.First)+len(from.Buckets) > len(all) { // of a damaged file
+			return false
+		}
 		for i, n := range from.Buckets {
 			b := int(from.First) + i
 			fits = fits && n <= math.MaxUint32-all[b]

@@ -72,3 +72,12 @@ func TestQuantiles(t *testing.T) {
 		}
 	})
 }
+
+// A distribution with more buckets than there are, as a damaged file may have, is not added.
+func TestAddTooManyBuckets(t *testing.T) {
+	d := Distribution{Count: 1, Sum: 5, Min: 5, Max: 5, First: 5, Buckets: []uint32{1}}
+	was := d
+	if d.Add(Distribution{Count: 9, First: 250, Buckets: make([]uint32, 9)}) || d.Count != was.Count {
+		t.Errorf("%+v: want %+v", d, was)
+	}
+}

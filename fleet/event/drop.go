@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+
+	"tamtam/collector/result"
 )
 
 // A Drop is a report of packets that were dropped: an event of a batch of Drops.
@@ -52,6 +55,9 @@ func (d *Drop) check() error {
 		return errors.New("a report of drops without a switch")
 	case d.Reason == "":
 		return errors.New("a report of drops without a reason")
+	case d.Queue < result.NoQueue || d.Queue > math.MaxInt32:
+		return fmt.Errorf("a report of drops for queue %d: want 0 to %d, %d if it is unknown, or %d if there is none",
+			d.Queue, math.MaxInt32, result.UnknownQueue, result.NoQueue)
 	case d.Packets <= 0:
 		return fmt.Errorf("a report of %d dropped packets: want 1 or more", d.Packets)
 	case d.Source != "ipfix" && d.Source != "sflow" && d.Source != "record":

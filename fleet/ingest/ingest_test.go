@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -471,6 +472,39 @@ func TestTap(t *testing.T) {
 		}
 		if h.Packets != 2 || h.Switch != 9 || h.Resident.Count != 2 || h.Flags != want {
 			t.Errorf("cut %v: %+v: want 2 packets at switch 9, and flags %d", cut, h, want)
+		}
+	}
+}
+
+// A report in a cut frame is lost: without a flag it would seem that nothing was dropped.
+func TestCutReports(t *testing.T) {
+	for _, x := range []struct {
+		port uint16
+		left int // bytes of the frame that the capture has
+		lost int64
+	}{{4739, 60, 1}, {6343, 60, 1}, {53, 60, 0}, {53, 34, 1}, {53, 20, 1}} {
+		log, now := stream.NewMemory(0), start
+		s, err := NewSender(log, result.Drops, options("eth0", 1, &now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tap := Tap{Reports: NewReports(s, nil), IPFIX: 4739, SFlow: 6343}
+		f := ipOf(17, inUDP(x.port, make([]byte, 80)))
+		if err := tap.Frame(t.Context(), f[:x.left], len(f), start); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Stats().Lost; got != x.lost {
+			t.Errorf("port %d, %d bytes: %d lost, want %d", x.port, x.left, got, x.lost)
+		}
+	}
+}
+
+// A queue whose number no row can hold is unknown.
+func TestDiscardedQueue(t *testing.T) {
+	for number, want := range map[uint32]int{3: 3, math.MaxInt32: math.MaxInt32, math.MaxUint32 - 1: result.UnknownQueue} {
+		d := discarded(&sflow.Discarded{Packet: sflow.Packet{Queue: &sflow.Queue{Number: number}}})
+		if d.Queue != want {
+			t.Errorf("queue %d: %d, want %d", number, d.Queue, want)
 		}
 	}
 }

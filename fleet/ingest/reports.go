@@ -403,7 +403,7 @@ func discarded(n *sflow.Discarded) event.Drop {
 	case n.Output != 0:
 		out.Port = fmt.Sprintf("ifIndex %d", n.Output)
 	}
-	if n.Queue != nil {
+	if n.Queue != nil && n.Queue.Number <= math.MaxInt32 {
 		out.Queue = int(n.Queue.Number)
 	}
 	if h := n.Header; h != nil && h.Protocol == sflow.EthernetHeader {

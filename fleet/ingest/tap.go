@@ -65,6 +65,9 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	if len(frame) < length {
 		t.cut.Add(1)
 		t.reportCopies(hole{lost: 1, since: at}, at)
+		if t.Reports != nil && t.mayReport(frame) {
+			t.Reports.drops.Lose(1, at)
+		}
 		return nil
 	}
 	if t.join == nil {
@@ -168,6 +171,21 @@ func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took b
 		return true, t.Reports.SFlow(ctx, u.From, u.Payload, at)
 	}
 	return false, nil
+}
+
+// mayReport reports whether a cut frame may be a report, or a part of one, by the headers that it still has.
+func (t *Tap) mayReport(frame []byte) bool {
+	const udp, addresses = 17, 14 + 40
+	f, ok := collector.ParseFlow(frame)
+	switch {
+	case !ok: // not IP, or cut before the end of the addresses
+		return len(frame) < addresses
+	case f.Protocol != udp:
+		return false
+	case f.LaterFragment || f.DestPort == 0: // the ports are unknown
+		return true
+	}
+	return (f.DestPort == t.IPFIX || f.DestPort == t.SFlow) && !t.elsewhere(netip.AddrPortFrom(f.Destination, f.DestPort))
 }
 
 // elsewhere reports whether datagrams to an address are read from a socket instead.

@@ -54,6 +54,21 @@ func TestOverflowWithoutRows(t *testing.T) {
 	}
 }
 
+// Events at ever other times open no more windows than there may be rows, though none of their rows fits.
+func TestWindowsBounded(t *testing.T) {
+	w := &windows{length: 10, most: 3, open: map[window]*openWindow{}}
+	w.begin(0, false)
+	for at := int64(5); at < 100; at += 10 {
+		if o := w.of(at); o != nil {
+			w.room(o, w.most+1)
+		}
+	}
+	if len(w.open) != 3 || w.leftOut != 10 || w.gapFlags(95, 95) != result.Overflow || w.gapFlags(0, 29) != 0 {
+		t.Errorf("%d windows, %d left out, flags %v and %v: want 3, 10 and the flag overflow behind them", len(w.open),
+			w.leftOut, w.gapFlags(95, 95), w.gapFlags(0, 29))
+	}
+}
+
 // Paths that no window uses any more free capacity for others, also while windows are open.
 func TestPathsMakeRoom(t *testing.T) {
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}

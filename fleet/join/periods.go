@@ -107,6 +107,7 @@ func (p *periods) add(g *group, r dial.Report, start int64, w *windows) {
 		return // too old to be reported; it is only counted as late
 	}
 	if p.kept+w.rows >= w.most {
+		w.leftOut++
 		w.gap(start, start, result.Overflow)
 		return
 	}

@@ -88,7 +88,8 @@ func TestSketchesOverflow(t *testing.T) {
 	if err := p.Consume(1, w.Finish(event.Ended), now); err != nil {
 		t.Fatal(err)
 	}
-	if b := p.Cut(now, true); len(b.Sketches) != 1 || b.Sketches[0].Flags != leftOut {
-		t.Errorf("%+v: want one answer that says that others were left out", b.Sketches)
+	b := p.Cut(now, true)
+	if len(b.Sketches) != 1 || b.Sketches[0].Flags != leftOut || b.Sources[0].LeftOut != 1 {
+		t.Errorf("%+v, %+v: want one answer that says that others were left out, and one that was", b.Sketches, b.Sources)
 	}
 }

@@ -98,6 +98,7 @@ func (s *stamps) frame(f *event.Frame, w *windows) {
 	id, ok := s.pathID(f.Hops)
 	if !ok {
 		o.flags |= result.Overflow
+		w.leftOut++
 		return
 	}
 	sw := s.open[o.window]

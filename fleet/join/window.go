@@ -47,8 +47,9 @@ func (w *windows) start(t int64) int64 { return t - t%w.length }
 
 func (w *windows) after(t int64) int64 { return w.start(t) + w.length }
 
-// of returns the window of an event, or nil if its row is in a batch already. If the window length has changed, the
-// parts of a window that were closed and open at that time have their own rows, which add up.
+// of returns the window of an event. It returns nil if its row is in a batch already, or if too many windows are open.
+// If the window length has changed, the parts of a window that were closed and open at that time have their own rows,
+// which add up.
 func (w *windows) of(t int64) *openWindow {
 	key := window{w.start(t), t < w.closed}
 	if key.late {
@@ -57,23 +58,29 @@ func (w *windows) of(t int64) *openWindow {
 		}
 		w.late++
 	}
-	w.until = max(w.until, key.start+w.length)
 	o := w.open[key]
 	if o == nil {
+		if len(w.open) >= w.most { // a window needs memory even if none of its rows fits
+			w.leftOut++
+			w.gap(t, t, result.Overflow)
+			return nil
+		}
 		o = &openWindow{window: key}
 		if key.start < w.closed {
 			o.flags = result.Late
 		}
 		w.open[key] = o
 	}
+	w.until = max(w.until, key.start+w.length)
 	return o
 }
 
-// room reserves a number of rows in a window. It returns false if the capacity is exhausted, and flags the window's
-// rows.
+// room reserves a number of rows in a window for an event. It returns false if the capacity is exhausted: it then flags
+// the window's rows, and counts the event as left out.
 func (w *windows) room(o *openWindow, rows int) bool {
 	if w.rows+rows > w.most {
 		o.flags |= result.Overflow
+		w.leftOut++
 		return false
 	}
 	w.rows += rows

@@ -298,6 +298,9 @@ func TestOverflow(t *testing.T) {
 			t.Errorf("%+v: want that it overflowed", h)
 		}
 	}
+	if n := b.Sources[0].LeftOut; n != 17 {
+		t.Errorf("%d frames are left out, want 17", n)
+	}
 }
 
 // BenchmarkJoin joins stamps of 100,000 flows in windows of some 20 packets each, log and store in memory.

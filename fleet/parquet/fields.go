@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -62,17 +63,23 @@ const (
 	flagsColumn
 )
 
-// A scanField is a field of a filter or a grouping, from one column.
+// A scanField is a field of a filter or a grouping, from one column, or from that column and others.
 type scanField struct {
 	query.Field[row]
 	column int
+	others []int
+	none   bool // a negative number in the column means that there is no value
 }
+
+// columns returns all columns of the field.
+func (f *scanField) columns() []int { return append([]int{f.column}, f.others...) }
 
 // A spread is a distribution of packets' latencies, in several columns of its own.
 type spread struct {
 	name                    string
 	count, sum, least, most int
 	buckets                 int
+	packets                 int // column with the number of packets, of which the distribution may lack some
 	help                    string
 }
 
@@ -87,7 +94,7 @@ func (t *scanTable) text(name, column, help string, key, none bool) {
 	if none {
 		f.Whole = func(*row) bool { return true }
 	}
-	t.fields = append(t.fields, scanField{f, i})
+	t.fields = append(t.fields, scanField{Field: f, column: i})
 }
 
 // number declares a field with one number, which is unknown if it is null.
@@ -95,7 +102,43 @@ func (t *scanTable) number(name, column, help string, kind query.Kind, total que
 	i := t.column(column)
 	f := query.Field[row]{Name: name, Help: help, Kind: kind, Total: total,
 		Number: query.One(func(r *row) (query.Range, bool) { return r.numbers[i], r.known[i] })}
-	t.fields = append(t.fields, scanField{f, i})
+	t.fields = append(t.fields, scanField{Field: f, column: i})
+}
+
+// optional declares a field with one number or, if the column has a negative one, without a value. It is unknown if the
+// column is null.
+func (t *scanTable) optional(name, column, help string, kind query.Kind) {
+	i := t.column(column)
+	f := query.Field[row]{Name: name, Help: help, Kind: kind, Whole: func(r *row) bool { return r.known[i] },
+		Number: query.One(func(r *row) (query.Range, bool) {
+			return r.numbers[i], r.known[i] && r.numbers[i].Low >= 0
+		})}
+	t.fields = append(t.fields, scanField{Field: f, column: i, none: true})
+}
+
+// extreme declares the least or the greatest number of a distribution. It is only a bound if the distribution lacks
+// packets of the row, as lacks reports by other columns.
+func (t *scanTable) extreme(name, column, help string, total query.Total, lacks func(r *row) bool, others ...int) {
+	i := t.column(column)
+	f := query.Field[row]{Name: name, Help: help, Kind: query.Duration, Total: total, Bounded: true,
+		Number: query.One(func(r *row) (query.Range, bool) {
+			if lacks(r) {
+				return bound(r.numbers[i], total), r.known[i]
+			}
+			return r.numbers[i], r.known[i]
+		})}
+	t.fields = append(t.fields, scanField{Field: f, column: i, others: others})
+}
+
+// packetsColumn is the column with the number of packets.
+const packetsColumn = "packets"
+
+// bound returns the bounds of a least or greatest number, of which only some of the numbers are known.
+func bound(x query.Range, total query.Total) query.Range {
+	if total == query.Most {
+		return query.Range{Low: x.Low, High: math.MaxInt64}
+	}
+	return query.Range{Low: min(0, x.Low), High: x.High}
 }
 
 // flow declares the fields of a five-tuple, as the page's views of rows have them.
@@ -128,7 +171,7 @@ func (t *scanTable) flow(column string) {
 				return query.Exactly(int64(f.DestPort)), ok
 			})},
 	} {
-		t.fields = append(t.fields, scanField{f, i})
+		t.fields = append(t.fields, scanField{Field: f, column: i})
 	}
 }
 
@@ -136,7 +179,7 @@ func (t *scanTable) flow(column string) {
 func (t *scanTable) spread(name, count, prefix, help string) {
 	s := spread{name: name, help: help, count: t.column(count), sum: t.column(prefix + "_sum_ns"),
 		least: t.column(prefix + "_min_ns"), most: t.column(prefix + "_max_ns"),
-		buckets: t.column(prefix + "_buckets.list.element")}
+		buckets: t.column(prefix + "_buckets.list.element"), packets: t.column(packetsColumn)}
 	t.spreads = append(t.spreads, s)
 }
 
@@ -148,15 +191,15 @@ func (t *scanTable) done() *scanTable {
 	return t
 }
 
-// columnOf returns the column of a field of the table.
-func (t *scanTable) columnOf(f *query.Field[row]) int {
+// fieldOf returns the declaration of a field of the table.
+func (t *scanTable) fieldOf(f *query.Field[row]) *scanField {
 	i := slices.IndexFunc(t.fields, func(x scanField) bool { return x.Name == f.Name })
-	return t.fields[i].column
+	return &t.fields[i]
 }
 
-// spreadOf returns the distribution of this name, or nil.
-func (t *scanTable) spreadOf(name string) *spread {
-	i := slices.IndexFunc(t.spreads, func(s spread) bool { return s.name == name })
+// spreadOf returns the distribution whose least or greatest number is in a column, or nil.
+func (t *scanTable) spreadOf(column int) *spread {
+	i := slices.IndexFunc(t.spreads, func(s spread) bool { return s.least == column || s.most == column })
 	if i < 0 {
 		return nil
 	}
@@ -175,13 +218,19 @@ func hopTable() *scanTable {
 	t.number("switch-id", "switch_id", "number of the switch, as in stamps", query.Count, query.NoTotal)
 	t.number("in-port", "in_port", "number of the ingress port, as in stamps", query.Count, query.NoTotal)
 	t.number("out-port", "out_port", "number of the egress port, as in stamps", query.Count, query.NoTotal)
-	t.number("packets", "packets", "stamped packets", query.Count, query.Sum)
+	t.number("packets", "packets", "stamped packets, each once at every switch", query.Count, query.Sum)
 	t.number("packets.untimed", "packets_residence_unknown", "packets whose time in the switch is unknown", query.Count,
 		query.Sum)
-	t.number("delay.min", "residence_min_ns", "least time of a packet in the switch", query.Duration, query.Between)
-	t.number("delay.max", "residence_max_ns", "greatest time of a packet in the switch", query.Duration, query.Most)
-	t.number("link.min", "link_min_ns", "least time of a packet on the link before", query.Duration, query.Between)
-	t.number("link.max", "link_max_ns", "greatest time of a packet on the link before", query.Duration, query.Most)
+	packets, onLink := t.column(packetsColumn), t.column("link_count")
+	unknown := t.column("packets_residence_unknown")
+	untimed := func(r *row) bool { return r.numbers[unknown].High > 0 }
+	untimedLink := func(r *row) bool { return r.numbers[onLink].Low < r.numbers[packets].High }
+	t.extreme("delay.min", "residence_min_ns", "least time of a packet in the switch", query.Between, untimed, unknown)
+	t.extreme("delay.max", "residence_max_ns", "greatest time of a packet in the switch", query.Most, untimed, unknown)
+	t.extreme("link.min", "link_min_ns", "least time of a packet on the link before", query.Between, untimedLink, onLink,
+		packets)
+	t.extreme("link.max", "link_max_ns", "greatest time of a packet on the link before", query.Most, untimedLink, onLink,
+		packets)
 	t.spread("delay", "residence_count", "residence", "time of packets in the switch")
 	t.spread("link", "link_count", "link", "time of packets on the link before")
 	return t.done()
@@ -196,7 +245,7 @@ func dropTable() *scanTable {
 	t.text("drop.rule", "rule", "the rule that decided, if one is known", false, false)
 	t.text("switch", "switch", "where", false, false)
 	t.text("port", "port", "where; none if packets were dropped before they had one", false, true)
-	t.number("queue", "queue", "queue of the port", query.Count, query.NoTotal)
+	t.optional("queue", "queue", "queue of the port; none if packets were dropped before they were for one", query.Count)
 	t.flow("flow")
 	t.number("packets", "packets", "dropped packets", query.Count, query.Sum)
 	t.number("first", "first_ns", "time of the first", query.Time, query.NoTotal)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,15 +118,20 @@ func (r Rows) Each(ctx context.Context, from, to int64, yield func(*result.Batch
 // strayAfter is the age at which a file without a marked batch counts as left behind by a process that died.
 const strayAfter = time.Hour
 
-// tidy removes the oldest files, by age and size, and files that were left behind.
+// tidy removes the oldest batches, by age and size, and files that were left behind. A batch is removed with all its
+// files: with some of them it would seem to be complete.
 func (s *Store) tidy(now time.Time) error {
 	unshown := s.showAll() // the disk may be full: then it is even more important to remove the oldest
-	type found struct {
+	type file struct {
 		path string
 		size int64
-		at   time.Time
 	}
-	var all []found
+	type batch struct {
+		name  string
+		at    time.Time // time of its first file
+		files []file
+	}
+	by := map[string]*batch{}
 	total := int64(0)
 	for _, dir := range append(s.folders(), written) {
 		entries, err := os.ReadDir(filepath.Join(s.dir, dir))
@@ -137,29 +143,41 @@ func (s *Store) tidy(now time.Time) error {
 			if err != nil {
 				continue // the file is gone
 			}
-			f := found{filepath.Join(s.dir, dir, e.Name()), info.Size(), info.ModTime()}
+			f, at := file{filepath.Join(s.dir, dir, e.Name()), info.Size()}, info.ModTime()
 			if _, ok := parseName(e.Name()); ok {
+				b := by[e.Name()]
+				if b == nil {
+					b = &batch{name: e.Name(), at: at}
+					by[b.name] = b
+				}
+				if at.Before(b.at) {
+					b.at = at
+				}
+				b.files = append(b.files, f)
 				total += f.size
-				all = append(all, f)
-			} else if dir == written && unshown == nil && now.Sub(f.at) > strayAfter {
+			} else if dir == written && unshown == nil && now.Sub(at) > strayAfter {
 				_ = os.Remove(f.path) // if this fails, the next call retries it
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.path, b.path)) })
-	for _, f := range all {
-		if total <= s.most && (s.age == 0 || now.Sub(f.at) <= s.age) {
+	all := slices.SortedFunc(maps.Values(by), func(a, b *batch) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name))
+	})
+	for _, b := range all {
+		if total <= s.most && (s.age == 0 || now.Sub(b.at) <= s.age) {
 			break
 		}
-		total -= f.size
-		switch err := os.Remove(f.path); {
-		case err == nil:
-			s.mu.Lock()
-			s.forgotten.Files++
-			s.forgotten.Bytes += f.size
-			s.mu.Unlock()
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
+		for _, f := range b.files {
+			total -= f.size
+			switch err := os.Remove(f.path); {
+			case err == nil:
+				s.mu.Lock()
+				s.forgotten.Files++
+				s.forgotten.Bytes += f.size
+				s.mu.Unlock()
+			case !errors.Is(err, fs.ErrNotExist):
+				return err
+			}
 		}
 	}
 	return unshown

@@ -232,8 +232,14 @@ func (t *tally) sums(m *measure, flags result.Flags, scratch *[]int64) (s query.
 		}
 	case least:
 		s.Range = query.Exactly(t.least)
+		if t.unknown > 0 {
+			s.Range = bound(s.Range, query.Between)
+		}
 	case greatest:
 		s.Range = query.Exactly(t.most)
+		if t.unknown > 0 {
+			s.Range = bound(s.Range, query.Most)
+		}
 	case mean:
 		s.Range, s.Known = query.Exactly(t.sum/max(1, t.packets)), !t.over && t.packets > 0
 	case quantile:

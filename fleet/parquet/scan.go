@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,8 +158,10 @@ func newScan(ask *result.Ask) (x *scan, err error) {
 		}
 	}
 	for _, f := range x.by {
-		if c := x.table.columnOf(f); !slices.Contains(x.columns, c) {
-			x.columns = append(x.columns, c)
+		for _, c := range x.table.fieldOf(f).columns() {
+			if !slices.Contains(x.columns, c) {
+				x.columns = append(x.columns, c)
+			}
 		}
 	}
 	if x.measures, err = x.table.shown(ask.Show); err != nil {
@@ -176,6 +179,15 @@ func newScan(ask *result.Ask) (x *scan, err error) {
 	return x, nil
 }
 
+// Lacks describes the files of a time that are missing, as far as the store's names and marks show it.
+func (s *Store) Lacks(from, to int64) ([]string, error) {
+	all, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	return s.removed(all, from, to), nil
+}
+
 // newestOf returns the end of the newest row of all files, by their names.
 func newestOf(all []*files) (newest int64) {
 	for _, f := range all {
@@ -185,7 +197,7 @@ func newestOf(all []*files) (newest int64) {
 }
 
 // removed describes the files of a time that are missing: messages between those of two files, or in front of the first
-// one or behind the last one of a partition, have no files.
+// one or behind the last one of a partition, have no files. A partition may also have marks only.
 func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 	add := func(partition string, first, last uint64, after, before int64) {
 		if after > to || before < from {
@@ -215,6 +227,20 @@ func (s *Store) removed(all []*files, from, to int64) (lacks []string) {
 			} else if n := len(firsts); n > 0 && firsts[n-1] > f.last {
 				add(f.partition, f.last+1, firsts[n-1], f.from, math.MaxInt64)
 			}
+		}
+	}
+	marked, err := os.ReadDir(filepath.Join(s.dir, marks))
+	if err != nil {
+		lacks = append(lacks, err.Error())
+	}
+	for _, e := range marked {
+		if slices.ContainsFunc(all, func(f *files) bool { return f.partition == e.Name() }) {
+			continue
+		}
+		if m, err := s.last(e.Name()); err != nil {
+			lacks = append(lacks, err.Error())
+		} else if m.Position.Last > 0 {
+			add(e.Name(), 1, m.Position.Last, math.MinInt64, m.Position.Closed)
 		}
 	}
 	return lacks

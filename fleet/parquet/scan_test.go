@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/collector/result"
 	"tamtam/internal/randtest"
@@ -135,8 +136,14 @@ func expected(rows []*result.Hop, name string, late result.Flags) (s query.Sums)
 		s.Range = query.Exactly(numbers[int(math.Ceil(of*float64(len(numbers))))-1])
 	case strings.HasSuffix(column, ".min"):
 		s.Range = query.Exactly(numbers[0])
+		if s.Unknown > 0 {
+			s.Low = min(0, s.Low)
+		}
 	case strings.HasSuffix(column, ".max"):
 		s.Range = query.Exactly(numbers[len(numbers)-1])
+		if s.Unknown > 0 {
+			s.High = math.MaxInt64
+		}
 	default:
 		var total int64
 		for _, n := range numbers {
@@ -456,6 +463,7 @@ func TestScanOfDrops(t *testing.T) {
 		Drops: []result.Drop{
 			drop("ipfix", "Ethernet0", 3, 5, 0), drop("ipfix", "Ethernet0", 3, 6, 0), drop("sflow", "Ethernet0", 3, 7, 0),
 			drop("ipfix", "", -1, 8, result.Twice), drop("ipfix", "", -1, 9, 0),
+			drop("ipfix", "Ethernet4", result.NoQueue, 4, 0),
 		}}, true)
 	a, err := s.Scan(t.Context(), &result.Ask{Kind: "drops", From: testBegin, To: testBegin + 1, By: "port,queue"})
 	if err != nil {
@@ -466,9 +474,96 @@ func TestScanOfDrops(t *testing.T) {
 		got = append(got, strings.Join(a.Table.Record(g), " "))
 	}
 	// columns: port, queue, source, rows, packets from, packets to, rows with unknown packets
-	want := []string{"Ethernet0 3 ipfix 2 11 11 0", "Ethernet0 3 sflow 1 7 7 0", "none  ipfix 2 0 17 0"}
+	want := []string{"Ethernet0 3 ipfix 2 11 11 0", "Ethernet0 3 sflow 1 7 7 0", "Ethernet4 none ipfix 1 4 4 0",
+		"none  ipfix 2 0 17 0"}
 	if !slices.Equal(got, want) || a.Flags != result.Twice {
 		t.Errorf("%q with flags %v, want %q", got, a.Flags, want)
+	}
+}
+
+// A packet that was dropped before it was for a queue has none: no number of a queue matches it.
+func TestScanOfDropsWithoutQueue(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	var list []result.Drop
+	for i, queue := range []int{result.NoQueue, 3} {
+		list = append(list, result.Drop{Window: result.Window{Start: testBegin, Length: testWindow}, Switch: "leaf1",
+			Queue: queue, Reason: "acl", Packets: int64(1 + i), Source: "ipfix", First: testBegin, Last: testBegin})
+	}
+	put(t, s, &result.Batch{Partition: "drop-0", First: 1, Position: result.Position{Last: 1, Low: 2}, Drops: list}, true)
+	put(t, s, &result.Batch{Partition: "drop-0", First: 2, Position: result.Position{Last: 2, Low: 3}, Drops: list[:1]},
+		true)
+	for where, want := range map[string]int64{"queue < 9": 1, "queue != 3": 2, "queue is none": 2, "queue is known": 1,
+		"queue is unknown": 0, "queue in 0..3": 1, "not (queue = 3)": 2} {
+		a, err := s.Scan(t.Context(), &result.Ask{Kind: "drops", From: testBegin, To: testBegin + 1, Where: where})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Selected != want || a.Unknown != 0 {
+			t.Errorf("%s: %d rows, %d unknown, want %d and none", where, a.Selected, a.Unknown, want)
+		}
+	}
+}
+
+// The time of some packets of a row may be unknown: it may be less or greater than all that are known.
+func TestScanOfUntimedPackets(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	spread := result.Distribution{Count: 2, Sum: 40, Min: 10, Max: 30, First: result.Bucket(10),
+		Buckets: []uint32{1, 0, 0, 0, 0, 0, 1}}
+	hop := result.Hop{Window: result.Window{Start: testBegin, Length: testWindow}, Flow: "f", Path: "p", Index: 1,
+		Packets: 2, Resident: spread, Link: spread}
+	lacks := hop
+	lacks.Packets, lacks.Unknown = 3, 1
+	put(t, s, &result.Batch{Partition: "tailstamp-0", First: 1, Position: result.Position{Last: 1, Low: 2},
+		Hops: []result.Hop{hop, lacks}}, true)
+	ask := func(where, by string) *result.Answer {
+		a, err := s.Scan(t.Context(), &result.Ask{Kind: "hops", From: testBegin, To: testBegin + 1, Where: where, By: by,
+			Show: "delay.min,delay.max,link.max,delay.p99,link"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for where, want := range map[string][2]int64{ // selected and unknown rows
+		"delay.max > 20ns": {2, 0}, "delay.max < 40ns": {1, 1}, "delay.max = 30ns": {1, 1}, "delay.min > 5ns": {1, 1},
+		"delay.min <= 10ns": {2, 0}, "link.max < 40ns": {1, 1}, "delay.min is known": {2, 0},
+	} {
+		if a := ask(where, ""); a.Selected != want[0] || a.Unknown != want[1] {
+			t.Errorf("%s: %d rows, %d unknown, want %v", where, a.Selected, a.Unknown, want)
+		}
+	}
+	want := []query.Sums{
+		{Range: query.Range{Low: 0, High: 10}, Known: true, Unknown: 1},
+		{Range: query.Range{Low: 30, High: math.MaxInt64}, Known: true, Unknown: 1},
+		{Range: query.Range{Low: 30, High: math.MaxInt64}, Known: true, Unknown: 1},
+		{Range: query.Range{Low: 28, High: 30}, Known: true, Unknown: 1}, {Range: query.Exactly(20), Known: true, Unknown: 1},
+	}
+	if got := ask("", "").Groups[0].Totals; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := ask("", "delay.max").Groups; len(got) != 2 || got[0].Rows != 1 || got[1].Rows != 1 {
+		t.Errorf("%d groups, want one of each row", len(got))
+	}
+}
+
+// If all files of a partition were removed, its marks show that it had rows.
+func TestScanOfRemovedPartition(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	put(t, s, batch("tailstamp-0", 1, 9, testBegin), true)
+	put(t, s, batch("tailstamp-0", 10, 12, testBegin), true)
+	old := open(t, Options{Dir: s.dir, Age: time.Minute})
+	if err := old.tidy(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "partition tailstamp-0 has no files of messages 1 to 12, before 2026-03-01T00:00:00Z: they were " +
+		"removed, or had no rows"
+	for from, lacks := range map[int64][]string{testBegin: {want}, testBegin + 1: nil} {
+		a, err := s.Scan(t.Context(), &result.Ask{Kind: "hops", From: from, To: testBegin + testDay})
+		if err != nil || !slices.Equal(a.Lacks, lacks) {
+			t.Errorf("from %d: %+v, %v: want %q", from, a, err, lacks)
+		}
+		if got, err := s.Lacks(from, testBegin+testDay); err != nil || !slices.Equal(got, lacks) {
+			t.Errorf("from %d: %q, %v: want %q", from, got, err, lacks)
+		}
 	}
 }
 

@@ -194,6 +194,31 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// A batch is removed with all its files: the rest of its rows would be taken for all of them.
+func TestBytesOfWholeBatches(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	size := int64(0)
+	for i := range uint64(2) {
+		b := batch("p", i+1, i+1, 100)
+		b.Sources = []result.Source{{Name: "a", Kind: "tailstamp"}}
+		put(t, s, b, true)
+		for _, kind := range []string{"journeys", "sources"} {
+			info, err := os.Stat(filepath.Join(s.dir, kind, nameOf(b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += info.Size()
+		}
+	}
+	s.most = size - 1
+	if err := s.tidy(time.Now()); err != nil || s.Forgotten().Files != 2 {
+		t.Errorf("%v, forgotten %+v: want 2 files", err, s.Forgotten())
+	}
+	if got := each(t, s, 0, 1000); !slices.Equal(got, []uint64{2}) {
+		t.Errorf("batches %v, want 2", got)
+	}
+}
+
 // Rows are read back as they were written, whether values are known or not.
 func TestRowsOfRandomBatches(t *testing.T) {
 	t.Parallel()

@@ -262,10 +262,13 @@ func (w *worker) undecided() (parts []bool, none bool) {
 		p := &w.parts[i]
 		clean := true
 		for _, f := range p.Fields {
-			c := w.table.columnOf(f)
-			low, high, ok := w.stats(c)
-			w.summary.numbers[c], w.summary.known[c] = query.Range{Low: low, High: high}, ok
-			clean = clean && ok
+			of := w.table.fieldOf(f)
+			for _, c := range of.columns() {
+				low, high, ok := w.stats(c)
+				ok = ok && (low >= 0 || !of.none) // otherwise some rows may have no value
+				w.summary.numbers[c], w.summary.known[c] = query.Range{Low: low, High: high}, ok
+				clean = clean && ok
+			}
 		}
 		v := query.Unknown
 		if clean {
@@ -305,8 +308,11 @@ func (w *worker) filter(part int, start int64, n int) error {
 	}
 	p := &w.parts[part]
 	var coded, plain []int
+	var columns []int
 	for _, f := range p.Fields {
-		column := w.table.columnOf(f)
+		columns = append(columns, w.table.fieldOf(f).columns()...)
+	}
+	for _, column := range columns {
 		c, list := w.number(column), &plain
 		if c.text || slices.Contains(w.meta.Columns[c.leaf.ColumnIndex].MetaData.Encoding, format.RLEDictionary) {
 			c, list = w.code(column), &coded
@@ -472,6 +478,10 @@ func (w *worker) addNumbers(tally int, start int64, n int) error {
 	if err := c.counted(start, n); err != nil {
 		return err
 	}
+	lacks, err := w.lacks(w.table.spreadOf(of.column), start, n)
+	if err != nil {
+		return err
+	}
 	if of.keep && w.pool.full() {
 		for _, g := range w.groups.list {
 			g.tallies[tally].coarsen(&w.pool)
@@ -484,13 +494,29 @@ func (w *worker) addNumbers(tally int, start int64, n int) error {
 			t.unknown++
 			continue
 		}
-		t.add(c.numbers[i], of.keep)
+		if t.add(c.numbers[i], of.keep); lacks(i) {
+			t.unknown++
+		}
 		if of.keep && t.coarse == nil {
 			held++
 		}
 	}
 	w.pool.held.Add(held)
 	return nil
+}
+
+// lacks returns a function that reports whether the distribution of a row of a chunk lacks some of its packets.
+func (w *worker) lacks(s *spread, start int64, n int) (func(i int) bool, error) {
+	if s == nil {
+		return func(int) bool { return false }, nil
+	}
+	has, all := w.number(s.count), w.number(s.packets)
+	for _, c := range []*cursor{has, all} {
+		if err := c.counted(start, n); err != nil {
+			return nil, err
+		}
+	}
+	return func(i int) bool { return has.numbers[i] < all.numbers[i] }, nil
 }
 
 // addSpreads adds the distributions of the selected rows to a tally of their groups.
@@ -506,11 +532,18 @@ func (w *worker) addSpreads(tally int, start int64, n int) error {
 	if err := buckets.listed(start, n); err != nil {
 		return err
 	}
+	lacks, err := w.lacks(s, start, n)
+	if err != nil {
+		return err
+	}
 	for k, i := range w.selected {
 		t := &w.of[k].tallies[tally]
 		if least.isNull(i) || total.isNull(i) || most.isNull(i) {
 			t.unknown++
 			continue
+		}
+		if lacks(i) {
+			t.unknown++
 		}
 		t.addSpread(count.numbers[i], total.numbers[i], least.numbers[i], most.numbers[i], buckets.list(i))
 	}
@@ -530,7 +563,7 @@ func keyOf(cells []query.Cell) string {
 			name = append(binary.AppendUvarint(name, uint64(len(t))), t...)
 		}
 		for _, n := range c.Numbers {
-			name = binary.LittleEndian.AppendUint64(name, uint64(n.Low))
+			name = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(name, uint64(n.Low)), uint64(n.High))
 		}
 	}
 	return string(name)

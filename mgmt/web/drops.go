@@ -2,9 +2,9 @@ package web
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"tamtam/collector/result"
 	"tamtam/mgmt/web/rows"
@@ -125,7 +125,7 @@ func dropRowOf(x *rows.DropSum) dropRow {
 	r := dropRow{Switch: x.Sw, Port: x.Port, Reason: x.Reason, Rule: x.Rule, Flow: x.Flow, Source: x.Source,
 		Packets: rangeText(query.Range{Low: x.Packets - x.Perhaps, High: x.Packets}, query.Count), First: x.First,
 		Last: x.Last, Reasons: rows.FlagWords(x.Flags), NoRule: "none", NoQueue: notKnown}
-	if strings.Contains(strings.ToLower(x.Reason), "acl") { // an ACL rule has dropped them
+	if rows.ByRule(x.Reason) {
 		r.NoRule = "not reported"
 	}
 	if x.Perhaps > 0 {
@@ -164,9 +164,9 @@ func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, na
 		}
 		t := &out[i]
 		k := slices.Index(d.Sources, x.Source)
-		t.Counts[k] = max(0, t.Counts[k]) + x.Packets
+		t.Counts[k] = rows.PlusBound(max(0, t.Counts[k]), x.Packets)
 		t.most = max(t.most, t.Counts[k])
-		t.Inexact = t.Inexact || x.Flags != 0 || x.Perhaps > 0
+		t.Inexact = t.Inexact || x.Flags != 0 || x.Perhaps > 0 || t.most == math.MaxInt64
 	}
 	slices.SortFunc(out, func(a, b tally) int { return cmp.Or(cmp.Compare(b.most, a.most), natural(a.Name, b.Name)) })
 	var most int64 = 1

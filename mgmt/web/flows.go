@@ -112,6 +112,7 @@ type flowData struct {
 	Whole      bool
 	Packets    int64
 	Windows    int
+	Late       bool // Windows is an upper bound
 	Reasons    []string
 	From, To   int64
 	Others     []flowRow // other paths of the flow, up to a bound
@@ -131,7 +132,7 @@ func (p *Page) flow(q *request) (any, error) {
 	}
 	r := n.flowRow(q, w)
 	d := &flowData{Flow: w.Flow, Path: r.Path, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.Windows,
-		Reasons: r.Reasons, From: w.From, To: w.To, Packet: q.Link("/packets", "q", w.Flow)}
+		Late: w.Late, Reasons: r.Reasons, From: w.From, To: w.To, Packet: q.Link("/packets", "q", w.Flow)}
 	d.Hops = n.hopRows(q, w, max(1, r.Total))
 	for _, o := range q.snap.SortedWays() {
 		switch {

@@ -195,8 +195,7 @@ func (m *marked) add(x *rows.Series) {
 			m.Unknown++
 			continue
 		}
-		m.Sent += l.Sent
-		m.Lost += l.Lost
+		m.Sent, m.Lost = rows.PlusBound(m.Sent, l.Sent), rows.PlusBound(m.Lost, l.Lost)
 		if l.Flags != 0 {
 			m.Inexact++
 		}

@@ -102,10 +102,10 @@ func (d *timeData) dropCharts(all, was []rows.Slot) {
 	sum := func(x *rows.Slot) (in, may map[string]int64) {
 		in, may = map[string]int64{}, map[string]int64{}
 		for k, n := range x.In.Drops {
-			in[k.Source] += n
+			in[k.Source] = rows.PlusBound(in[k.Source], n)
 		}
 		for k, n := range x.May.Drops {
-			may[k.Source] += n
+			may[k.Source] = rows.PlusBound(may[k.Source], n)
 		}
 		return in, may
 	}
@@ -117,8 +117,8 @@ func (d *timeData) dropCharts(all, was []rows.Slot) {
 					if bySource[k.Source] == nil {
 						bySource[k.Source] = map[string]int64{}
 					}
-					bySource[k.Source][k.Reason] += n
-					most[k.Source] = max(most[k.Source], in[k.Source]+may[k.Source])
+					bySource[k.Source][k.Reason] = rows.PlusBound(bySource[k.Source][k.Reason], n)
+					most[k.Source] = max(most[k.Source], rows.PlusBound(in[k.Source], may[k.Source]))
 				}
 			}
 		}
@@ -157,7 +157,7 @@ func (d *timeData) dropCharts(all, was []rows.Slot) {
 		for i := range was {
 			in, may := sum(&was[i])
 			c.before(&d.chartData, rows.Interval{From: was[i].At, To: was[i].At + was[i].Length}, float64(in[source]),
-				float64(in[source]+may[source]), top, count(in[source]))
+				float64(rows.PlusBound(in[source], may[source])), top, count(in[source]))
 		}
 		c.Words = fmt.Sprintf("%d reasons, up to %s packets in a slot", len(reasons), c.Most)
 		d.Charts = append(d.Charts, c)

@@ -107,7 +107,11 @@ func (g *Grouping[R]) Add(r *R) {
 	in := 1
 	for i, f := range g.By {
 		cells[i] = f.Cell(r)
-		in = min(in, mostOfRow+1) * max(1, len(cells[i].Texts)+len(cells[i].Numbers))
+		n := len(cells[i].Texts) + len(cells[i].Numbers)
+		if !cells[i].Whole {
+			n++ // the group of unknown values
+		}
+		in = min(in, mostOfRow+1) * max(1, n)
 	}
 	if in > mostOfRow {
 		g.Left++
@@ -118,15 +122,16 @@ func (g *Grouping[R]) Add(r *R) {
 	g.each(r, cells, keys, 0)
 }
 
-// each adds a row to the group of each combination of values.
+// each adds a row to the group of each combination of values. A further value that is unknown may be any, so that the
+// row is also in the group of unknown values.
 func (g *Grouping[R]) each(r *R, cells, keys []Cell, i int) {
 	if i == len(cells) {
 		g.add(r, keys)
 		return
 	}
 	c := &cells[i]
-	if !c.Known() {
-		keys[i] = *c
+	if !c.Known() || !c.Whole {
+		keys[i] = Cell{Kind: c.Kind, Whole: c.Whole}
 		g.each(r, cells, keys, i+1)
 	}
 	for k := range c.Texts {
@@ -206,6 +211,7 @@ func (s *Sums) add(how Total, x Range, known, first bool) {
 		}
 		s.Known = s.Known || known
 		s.Low, s.High = plus(s.Low, x.Low), plus(s.High, x.High)
+		s.Low = min(s.Low, math.MaxInt64-1) // a sum beyond 64 bits has no upper bound, and is not exact
 	case Between:
 		s.Known = s.Known && known
 		s.Low, s.High = min(s.Low, x.Low), max(s.High, x.High)

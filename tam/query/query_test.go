@@ -310,11 +310,13 @@ func TestGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []flow{
-		{switches: []string{"a"}, packets: 3, counted: true, delay: Range{10, 20}, timed: true, source: "x"},
-		{switches: []string{"a"}, packets: 4, counted: true, delay: Range{15, 40}, timed: true, source: "x"},
-		{switches: []string{"a"}, packets: 5, counted: true, delay: Range{1, 2}, timed: true, source: "y"},
-		{switches: []string{"b", "c", "b"}, packets: 7, counted: true, delay: Range{1, 2}, timed: true, source: "x"},
-		{switches: []string{"b"}, source: "x"}, {packets: 1, counted: true}, {whole: true}, {whole: true},
+		{switches: []string{"a"}, whole: true, packets: 3, counted: true, delay: Range{10, 20}, timed: true, source: "x"},
+		{switches: []string{"a"}, whole: true, packets: 4, counted: true, delay: Range{15, 40}, timed: true, source: "x"},
+		{switches: []string{"a"}, whole: true, packets: 5, counted: true, delay: Range{1, 2}, timed: true, source: "y"},
+		{switches: []string{"b", "c", "b"}, whole: true, packets: 7, counted: true, delay: Range{1, 2}, timed: true,
+			source: "x"},
+		{switches: []string{"b"}, source: "x"}, // it may have passed others
+		{packets: 1, counted: true}, {whole: true}, {whole: true},
 	} {
 		g.Add(&r)
 	}
@@ -327,6 +329,7 @@ func TestGroups(t *testing.T) {
 		{"b", "x", 2, Range{}, Range{7, open}}, {"?", "?", 1, Range{}, Range{1, 1}},
 		{"c", "x", 1, Range{1, 2}, Range{7, 7}}, {"a", "x", 2, Range{10, 40}, Range{7, 7}},
 		{"a", "y", 1, Range{1, 2}, Range{5, 5}}, {"none", "?", 2, Range{}, Range{}},
+		{"?", "x", 1, Range{}, Range{}},
 	}
 	list, err := g.Sorted("")
 	if err != nil {
@@ -371,6 +374,17 @@ func TestGroups(t *testing.T) {
 	}
 	if _, err := g.Sorted("src-ip"); err == nil {
 		t.Error("groups are in the order of a field that they do not have")
+	}
+}
+
+// The sum of numbers that exceed 64 bits together is not exact.
+func TestSumBeyondRange(t *testing.T) {
+	var s Sums
+	for i := range 2 {
+		s.add(Sum, Exactly(1<<62), true, i == 0)
+	}
+	if !s.Known || !s.Open() || s.Low < 1<<62 {
+		t.Errorf("%+v: want no upper bound", s)
 	}
 }
 

@@ -73,7 +73,7 @@ func flagFields[R any](of func(*R) result.Flags, exact func(*R) bool) []query.Fi
 func counted(n int64, flags result.Flags) query.Range {
 	r := query.Exactly(n)
 	if flags&(result.Gap|result.Silent|result.Overflow|result.Cut|result.Missing|result.Edge) != 0 {
-		r.High = math.MaxInt64
+		r = query.Range{Low: min(n, math.MaxInt64-1), High: math.MaxInt64}
 	}
 	if flags&(result.Twice|result.Searched) != 0 {
 		r.Low = min(r.Low, 0)
@@ -256,7 +256,7 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			x.reasons = append(x.reasons, d.Reason)
 		}
 		n := x.by[d.Source]
-		x.by[d.Source] = query.Range{Low: n.Low + d.Packets - d.Perhaps, High: n.High + d.Packets}
+		x.by[d.Source] = query.Range{Low: PlusBound(n.Low, d.Packets-d.Perhaps), High: PlusBound(n.High, d.Packets)}
 	}
 	reported := s.reportsDrops()
 	for _, w := range s.SortedWays() {
@@ -274,11 +274,14 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			}
 		}
 		x.spread = SpreadOf(x.packets.High, parts)
+		if x.spread.known && !x.packets.Exact() { // some of these packets may lie beside the chosen range
+			x.spread.widen(&result.Distribution{Count: 1, Min: x.spread.least.Low, Max: x.spread.most.High})
+		}
 		if d := of[w.Flow]; d != nil {
 			x.reasons = d.reasons
 			slices.Sort(x.reasons)
 			for _, n := range d.by {
-				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), x.dropped.High+n.High
+				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), PlusBound(x.dropped.High, n.High)
 			}
 		}
 		list = append(list, x)
@@ -309,7 +312,7 @@ var FlowTable = &query.Table[FlowItem]{Rows: "flows", Fields: slices.Concat(
 			return countedRange(r.packets, r.Way.Flags), true
 		}),
 		numberField("windows", "windows of time with packets", query.Count, query.NoTotal,
-			func(r *FlowItem) (query.Range, bool) { return query.Exactly(int64(r.Way.Windows)), true }),
+			func(r *FlowItem) (query.Range, bool) { return query.Exactly(int64(r.Way.Windows)), !r.Way.Late }),
 		timeField("from", "begin of the first window", func(r *FlowItem) int64 { return r.Way.From }),
 		timeField("to", "end of the last window", func(r *FlowItem) int64 { return r.Way.To }),
 	},
@@ -324,6 +327,9 @@ var FlowTable = &query.Table[FlowItem]{Rows: "flows", Fields: slices.Concat(
 		func(r *FlowItem) bool { return r.packets.Exact() }),
 )}
 
+// ByRule reports whether the rule of an access list decided on drops for a reason.
+func ByRule(reason string) bool { return strings.Contains(strings.ToLower(reason), "acl") }
+
 // A DropItem is a row of drops.
 type DropItem struct {
 	*DropSum
@@ -336,7 +342,7 @@ var DropTable = &query.Table[DropItem]{Rows: "drops", Fields: slices.Concat(
 		textField("drop.reason", "why packets were dropped", func(r *DropItem) string { return r.Reason }),
 		{Name: "drop.rule", Help: "the rule that decided", Kind: query.Text,
 			Text:  query.One(func(r *DropItem) (string, bool) { return r.Rule, r.Rule != "" }),
-			Whole: func(r *DropItem) bool { return r.Rule != "" || !strings.Contains(r.Reason, "acl") }},
+			Whole: func(r *DropItem) bool { return r.Rule != "" || !ByRule(r.Reason) }},
 		textField("switch", "where", func(r *DropItem) string { return r.Sw }),
 		{Name: "port", Help: "where; none if packets were dropped before they had one", Kind: query.Text,
 			Whole: always[DropItem], Text: query.One(func(r *DropItem) (string, bool) { return r.Port, r.Port != "" })},

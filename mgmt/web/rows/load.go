@@ -112,11 +112,7 @@ func (g *grid) Items(ports []result.PortReadings, link func(port string, sent bo
 			left++
 			continue
 		}
-		for k := first; ; k++ {
-			at := Interval{g.origin + k*g.Length, g.origin + (k+1)*g.Length}
-			if at.From >= g.Shown.To {
-				break
-			}
+		for at := g.slot(first); at.From < g.Shown.To && at.To > at.From; at = g.after(at) {
 			for _, direction := range []string{"sent", "received"} {
 				if x, ok := portLoad(p, at, direction); ok {
 					x.Link = link(p.Switch+":"+p.Port, direction == "sent")
@@ -126,6 +122,16 @@ func (g *grid) Items(ports []result.PortReadings, link func(port string, sent bo
 		}
 	}
 	return items, left
+}
+
+// slot returns the slot of a number, from the first reading on.
+func (g *grid) slot(k int64) Interval {
+	return Interval{g.origin + k*g.Length, g.origin + (k+1)*g.Length}
+}
+
+// after returns the slot behind another one. It is empty at the end of time, where a chosen range may end.
+func (g *grid) after(at Interval) Interval {
+	return Interval{at.To, at.To + min(g.Length, math.MaxInt64-at.To)}
 }
 
 // portLoad returns the traffic of a port in a slot. It returns false if nothing is known of it.

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -49,4 +50,19 @@ func TestRandomLoads(t *testing.T) {
 			t.Error("no slot has a load")
 		}
 	})
+}
+
+// The slots of a range end with it, even at the end of time.
+func TestLoadsOfAllTime(t *testing.T) {
+	p := result.PortReadings{Switch: "a", Port: "Ethernet0"}
+	for i := range int64(5) {
+		p.Readings = append(p.Readings, result.Reading{Time: 1_700_000_000e9 + i*1e9, Queued: 5})
+	}
+	for to := range int64(3) {
+		g := GridOf([]result.PortReadings{p}, Interval{0, math.MaxInt64 - 1 - to})
+		items, left := g.Items([]result.PortReadings{p}, func(string, bool) string { return "" })
+		if len(items) != 1 || left != 0 || !items[0].queued {
+			t.Errorf("to %d: %+v: want the slot with the readings", g.Shown.To, items)
+		}
+	}
 }

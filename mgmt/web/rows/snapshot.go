@@ -89,7 +89,8 @@ type Way struct {
 	Flags   result.Flags
 	From    int64
 	To      int64
-	Windows int
+	Windows int  // number of rows of the first hop: one for each window, and one for each late addition to a window
+	Late    bool // true if there are such additions: Windows is then an upper bound
 }
 
 // A HopSum is a hop of a path, summed over all windows.
@@ -161,6 +162,11 @@ func Read(ctx context.Context, store Store, from, to int64, now time.Time) (*Sna
 		return nil, err
 	}
 	s.finish()
+	if l, ok := store.(lacking); ok {
+		if s.Lacks, err = l.Lacks(from, to); err != nil {
+			return nil, err
+		}
+	}
 	if s.Latest == 0 && s.Ahead == 0 {
 		s.Others, err = others(ctx, store)
 	}
@@ -407,6 +413,7 @@ func (s *Snapshot) addHop(h *result.Hop) {
 	w.From, w.To = min(w.From, h.Window.Start), max(w.To, h.Window.Start+h.Window.Length)
 	if h.Index == 0 {
 		w.Windows++
+		w.Late = w.Late || h.Flags&result.Late != 0
 	}
 }
 
@@ -420,9 +427,13 @@ func (s *Snapshot) addDrop(d *result.Drop) {
 		x = &DropSum{dropKey: key, First: d.First, Last: d.Last, from: d.Window.Start}
 		s.Drops[key] = x
 	}
-	x.Packets += d.Packets
+	if x.Packets > math.MaxInt64-max(d.Packets, 0) { // a report may have any number
+		x.Flags |= result.Overflow
+		s.Flags[DropRows] |= result.Overflow
+	}
+	x.Packets = PlusBound(x.Packets, d.Packets)
 	if s.beside(dropInterval(d)) {
-		x.Perhaps += d.Packets
+		x.Perhaps = PlusBound(x.Perhaps, d.Packets)
 	}
 	x.First, x.Last = min(x.First, d.First), max(x.Last, d.Last)
 	x.from, x.to = min(x.from, d.Window.Start), max(x.to, d.Window.Start+d.Window.Length)

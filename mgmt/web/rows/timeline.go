@@ -63,6 +63,7 @@ func dropInterval(d *result.Drop) Interval {
 type sums struct {
 	stamped    bool
 	packets    int64 // at the first switch of their paths
+	visits     int64 // packets at all hops, of which resident has those with a known time
 	resident   result.Distribution
 	Drops      map[DropPart]int64
 	periods    int64 // of alternate marking
@@ -157,14 +158,14 @@ const leastSlot = int64(time.Microsecond)
 func (t *timeline) dropUnit() int64 {
 	var all, below int64
 	for _, n := range t.spans {
-		all = plusBound(all, n)
+		all = PlusBound(all, n)
 	}
 	window := t.shortest[DropRows]
 	if window == 0 || all == 0 {
 		return window
 	}
 	for i, n := range t.spans {
-		if below = plusBound(below, n); below > all/2 {
+		if below = PlusBound(below, n); below > all/2 {
 			if i < 60 && 4<<i < window {
 				return min(leastSlot, window)
 			}
@@ -203,7 +204,7 @@ func (t *timeline) Length(of RowKind) int64 {
 
 // add adds other sums.
 func (x *sums) add(o *sums) {
-	x.stamped, x.packets = x.stamped || o.stamped, x.packets+o.packets
+	x.stamped, x.packets, x.visits = x.stamped || o.stamped, x.packets+o.packets, x.visits+o.visits
 	if !x.resident.Add(o.resident) {
 		x.flags[StampRows] |= result.Overflow
 	}
@@ -211,9 +212,10 @@ func (x *sums) add(o *sums) {
 		x.Drops = map[DropPart]int64{}
 	}
 	for k, n := range o.Drops {
-		x.Drops[k] += n
+		x.Drops[k] = PlusBound(x.Drops[k], n)
 	}
-	x.periods, x.unknown, x.lost, x.sent = x.periods+o.periods, x.unknown+o.unknown, x.lost+o.lost, x.sent+o.sent
+	x.periods, x.unknown = x.periods+o.periods, x.unknown+o.unknown
+	x.lost, x.sent = PlusBound(x.lost, o.lost), PlusBound(x.sent, o.sent)
 	x.depth, x.queued = max(x.depth, o.depth), x.queued || o.queued
 	for k := range x.flags {
 		x.flags[k] |= o.flags[k]
@@ -227,6 +229,7 @@ func (t *timeline) addHop(h *result.Hop) {
 	if h.Index == 0 {
 		x.packets += h.Packets
 	}
+	x.visits += h.Packets
 	x.flags[StampRows] |= h.Flags
 	if !x.resident.Add(h.Resident) {
 		x.flags[StampRows] |= result.Overflow
@@ -238,7 +241,8 @@ func (t *timeline) addDrop(d *result.Drop) {
 	v := dropInterval(d)
 	t.spans[bits.Len64(uint64(v.To-v.From))] += max(0, min(d.Packets, 1<<40))
 	x := t.part(v)
-	x.Drops[DropPart{d.Source, d.Reason}] += d.Packets
+	part := DropPart{d.Source, d.Reason}
+	x.Drops[part] = PlusBound(x.Drops[part], d.Packets)
 	x.flags[DropRows] |= d.Flags
 }
 
@@ -284,7 +288,7 @@ func (t *timeline) finish(s *Snapshot) {
 			y.periods++
 			y.flags[MarkRows] |= l.Flags
 			if l.Known {
-				y.lost, y.sent = y.lost+l.Lost, y.sent+l.Sent
+				y.lost, y.sent = PlusBound(y.lost, l.Lost), PlusBound(y.sent, l.Sent)
 			} else {
 				y.unknown++
 			}
@@ -339,7 +343,7 @@ func (x *Slot) finish(amends []amended, reports bool, shift int64) {
 	}
 	for i := range amends {
 		a := &amends[i]
-		if a.From+shift >= x.At+x.Length || a.To+shift < x.At {
+		if a.From >= x.At+x.Length-shift || a.To < x.At-shift {
 			continue
 		}
 		for k, kinds := range amendedKinds {
@@ -350,25 +354,33 @@ func (x *Slot) finish(amends []amended, reports bool, shift int64) {
 	}
 	by, perhaps := map[string]int64{}, map[string]int64{}
 	for k, n := range x.In.Drops {
-		by[k.Source] += n
+		by[k.Source] = PlusBound(by[k.Source], n)
 	}
 	for k, n := range x.May.Drops {
-		perhaps[k.Source] += n
+		perhaps[k.Source] = PlusBound(perhaps[k.Source], n)
 	}
 	for _, n := range by {
-		x.dropped.Low, x.dropped.High = max(x.dropped.Low, n), x.dropped.High+n
+		x.dropped.Low, x.dropped.High = max(x.dropped.Low, n), PlusBound(x.dropped.High, n)
 	}
 	for _, n := range perhaps {
-		x.dropped.High += n
+		x.dropped.High = PlusBound(x.dropped.High, n)
 	}
 	x.reports = reports || len(by) > 0 || len(perhaps) > 0
 	x.dropped.High = counted(x.dropped.High, x.Flags[DropRows]).High
 	x.lost = query.Range{Low: x.In.lost, High: x.In.lost}
 	if x.May.periods > 0 {
-		x.lost = query.Range{Low: min(x.In.lost, x.In.lost+x.May.lost), High: max(x.In.lost, x.In.lost+x.May.lost)}
+		all := PlusBound(x.In.lost, x.May.lost)
+		x.lost = query.Range{Low: min(x.In.lost, all), High: max(x.In.lost, all)}
 	}
-	x.residence = SpreadOf(x.In.resident.Count, []*result.Distribution{&x.In.resident})
-	x.residence.widen(&x.May.resident)
+	if !x.untimed() {
+		x.residence = SpreadOf(x.In.resident.Count, []*result.Distribution{&x.In.resident})
+		x.residence.widen(&x.May.resident)
+	}
+}
+
+// untimed reports whether the time of a packet is unknown, which may be any.
+func (x *Slot) untimed() bool {
+	return x.In.visits != x.In.resident.Count || x.May.visits != x.May.resident.Count
 }
 
 // widen extends a spread by packets any part of which may belong to it. Without a packet that belongs to it for
@@ -392,6 +404,9 @@ func (x *Slot) Reasons() []string {
 	words := FlagWords(x.anyFlags())
 	if x.Overlaps {
 		words = append(words, "packets "+MayLie)
+	}
+	if x.untimed() {
+		words = append(words, "times of some packets are unknown")
 	}
 	return words
 }
@@ -439,12 +454,12 @@ var SlotTable = &query.Table[Slot]{Rows: "slots", Fields: slices.Concat(
 
 // more returns a range that may be greater by a number.
 func more(r query.Range, by int64) query.Range {
-	r.High = plusBound(r.High, by)
+	r.High = PlusBound(r.High, by)
 	return r
 }
 
-// plusBound adds numbers that are not negative, up to math.MaxInt64, which means no bound.
-func plusBound(a, b int64) int64 {
+// PlusBound adds numbers that are not negative, up to math.MaxInt64, which means no bound.
+func PlusBound(a, b int64) int64 {
 	if b > math.MaxInt64-max(a, 0) {
 		return math.MaxInt64
 	}
