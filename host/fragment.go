@@ -56,9 +56,12 @@ func (s *Stack) collect(f *received, p *ipPacket) {
 		return
 	}
 	delete(s.datagrams, k)
-	if q, why, ok := parseIP(whole, p.v4); !ok || q.fragmented {
+	switch q, why, ok := parseIP(whole, p.v4); {
+	case !ok:
 		s.counts[why]++
-	} else {
+	case q.fragmented:
+		s.counts[DropFragment] += uint64(len(d.parts))
+	default:
 		s.receiveOwn(f, &q)
 	}
 }

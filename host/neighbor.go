@@ -221,13 +221,14 @@ func compareKeys(a, b neighKey) int {
 
 // create adds a neighbour, and returns nil if the table is full. A failed neighbour is replaced.
 func (s *Stack) create(k neighKey) *neighbor {
-	if len(s.neighs) >= s.cfg.Limits.Neighbors {
-		for _, n := range sorted(s.neighs) {
-			if n.state == Failed {
-				s.remove(n)
-				break
+	if len(s.neighs) >= s.cfg.Limits.Neighbors && s.states[Failed] > 0 {
+		var first *neighbor
+		for _, n := range s.neighs {
+			if n.state == Failed && (first == nil || compareKeys(n.neighKey, first.neighKey) < 0) {
+				first = n
 			}
 		}
+		s.remove(first)
 	}
 	if len(s.neighs) >= s.cfg.Limits.Neighbors {
 		s.counts[DropNeighbors]++
@@ -235,6 +236,7 @@ func (s *Stack) create(k neighKey) *neighbor {
 	}
 	n := &neighbor{neighKey: k}
 	s.neighs[k] = n
+	s.states[n.state]++
 	return n
 }
 
@@ -247,7 +249,7 @@ func (s *Stack) ask(k neighKey) *neighbor {
 		return nil
 	case n != nil && n.state != Failed:
 		return n
-	case s.asked >= s.cfg.Limits.Asked:
+	case s.states[Incomplete] >= s.cfg.Limits.Asked:
 		s.counts[DropNeighbors]++
 		return nil
 	case n == nil:
@@ -262,12 +264,8 @@ func (s *Stack) ask(k neighKey) *neighbor {
 }
 
 func (s *Stack) become(n *neighbor, to State) {
-	if n.state == Incomplete {
-		s.asked--
-	}
-	if to == Incomplete {
-		s.asked++
-	}
+	s.states[n.state]--
+	s.states[to]++
 	n.state = to
 }
 
@@ -434,9 +432,7 @@ func (s *Stack) fail(n *neighbor, asked bool) {
 }
 
 func (s *Stack) remove(n *neighbor) {
-	if n.state == Incomplete {
-		s.asked--
-	}
+	s.states[n.state]--
 	n.gone = true
 	delete(s.neighs, n.neighKey)
 }

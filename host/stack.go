@@ -91,7 +91,7 @@ type Stack struct {
 	ifs    map[string]*iface
 	own    map[netip.Addr]*address // addresses of all interfaces that are up, except link-local ones
 	neighs map[neighKey]*neighbor
-	asked  int // number of neighbours that have not answered
+	states [Static + 1]int // number of neighbours by state
 	static map[neighKey]MAC
 	wanted map[neighKey]bool
 	fib    fib

@@ -561,11 +561,28 @@ func TestTablesAreBounded(t *testing.T) {
 	if n := len(r.Neighbors()); n != 4 {
 		t.Errorf("%d neighbours, want 4", n)
 	}
+	k := neighKey{"Vlan10", netip.MustParseAddr("10.0.0.50")}
+	if n := testing.AllocsPerRun(10, func() { r.create(k) }); n != 0 {
+		t.Errorf("a refused neighbour costs %g allocations, want 0", n)
+	}
 	r.pass(3 * time.Second) // then new neighbours replace failed ones
 	r.meet(40)
 	if got := r.state("Vlan10", "10.0.0.40"); got != "STALE 02:00:00:00:00:28" {
 		t.Errorf("the new neighbour is %s", got)
 	}
+}
+
+// A reassembled packet that is a fragment again, because it has two fragment headers, is dropped and counted as such.
+func TestFragmentOfFragments(t *testing.T) {
+	r := newRig(t)
+	r.meet(5)
+	received := r.Count(Received)
+	for _, offset := range []byte{1, 8} { // the first has more behind it
+		headers := []byte{protoFragment, 0, 0, 1, 0, 0, 0, 1, protoICMPv6, 0, 0, offset, 0, 0, 0, 2}
+		r.got(to(5, v6("2001:db8::5", "2001:db8::1", 1, protoFragment, append(headers, make([]byte, 8)...))))
+	}
+	r.counted(Received, received+2)
+	r.counted(DropFragment, 2)
 }
 
 func FuzzReceive(f *testing.F) {

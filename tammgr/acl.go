@@ -130,7 +130,9 @@ func (m *Manager) aclRule(key string, fields swss.FieldValues) {
 		}
 	case row != nil && fields == nil:
 		m.forgetPorts(row)
-		m.ruleOfTable(k.Table, key, -1)
+		if ok {
+			m.ruleOfTable(k.Table, key, -1)
+		}
 		delete(m.rules, key)
 	}
 	if row != nil {

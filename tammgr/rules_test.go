@@ -42,6 +42,16 @@ const (
 	tamACL  = "TAM POLICY_DESC=TAM flow groups PORTS= STAGE=INGRESS TYPE=TAM"
 )
 
+// A deleted rule whose key names no rule leaves the implicit table of the other rules.
+func TestInvalidKeyOfDeletedRule(t *testing.T) {
+	b := fresh(t)
+	b.Do(rule1, "ACL_RULE|TAM|a|b SRC_IP=10.0.0.2")
+	b.Do("-ACL_RULE|TAM|a|b")
+	if got := b.ApplOf(schema.AppACLTable); len(got) != 1 {
+		t.Errorf("ACL_TABLE_TABLE has %q, want the table TAM for rule F1", got)
+	}
+}
+
 // If a flow group has more rules than a session can have, the reason contains its name. With fewer rules the session
 // succeeds.
 func TestTooManyDropRules(t *testing.T) {

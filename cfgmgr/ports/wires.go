@@ -23,8 +23,11 @@ func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
 	if k.Op != swss.OpSet || mtu < leastMTU {
 		mtu = 0
 	}
-	if uint16(mtu) != m.wires[k.Key] {
-		m.wires[k.Key], m.due = uint16(mtu), true
+	if uint16(mtu) == m.wires[k.Key] {
+		return nil
+	}
+	if m.wires[k.Key], m.due = uint16(mtu), true; mtu == 0 {
+		delete(m.wires, k.Key)
 	}
 	return nil
 }

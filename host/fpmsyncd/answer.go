@@ -33,17 +33,22 @@ type owes struct {
 	asked    netip.Prefix
 	// back holds routes whose removal from the ASIC could not be reported yet, as zebra reads too slowly.
 	back map[netip.Prefix]bool
+	// due holds routes that need no row, whose answer could not be sent yet, as zebra reads too slowly.
+	due map[netip.Prefix]bool
 }
 
 func newOwes(send func([]byte) bool) owes {
-	return owes{send: send, messages: map[netip.Prefix]string{}, back: map[netip.Prefix]bool{}}
+	return owes{send: send, messages: map[netip.Prefix]string{}, back: map[netip.Prefix]bool{},
+		due: map[netip.Prefix]bool{}}
 }
 
 func (o *owes) add(dest netip.Prefix, raw []byte) {
 	if o.send == nil {
 		return
 	}
-	o.remove(dest)
+	if o.remove(dest); len(o.messages) >= mostRoutes {
+		return
+	}
 	if o.size+len(raw) > mostOwed {
 		raw = fpm.Short(raw)
 	}
@@ -56,6 +61,7 @@ func (o *owes) remove(dest netip.Prefix) {
 		o.size -= len(m)
 		delete(o.messages, dest)
 		delete(o.back, dest)
+		delete(o.due, dest)
 	}
 }
 
@@ -75,6 +81,13 @@ func (o *owes) answer(dest netip.Prefix) bool {
 	return true
 }
 
+// answerDue sends the answer about a route that needs no row, as soon as zebra reads.
+func (o *owes) answerDue(dest netip.Prefix) {
+	if !o.answer(dest) && o.has(dest) {
+		o.due[dest] = true
+	}
+}
+
 // withdraw notifies zebra, as soon as it reads, that a route has left the ASIC. From then on an answer is pending
 // again.
 func (o *owes) withdraw(dest netip.Prefix, protocol uint8) {
@@ -83,8 +96,8 @@ func (o *owes) withdraw(dest netip.Prefix, protocol uint8) {
 	}
 	m := fpm.Named(dest, protocol)
 	o.add(dest, m)
-	if o.back[dest] = true; o.send(fpm.OffloadFailed(m)) {
-		delete(o.back, dest)
+	if !o.send(fpm.OffloadFailed(m)) && o.has(dest) {
+		o.back[dest] = true
 	}
 }
 
@@ -118,6 +131,9 @@ func reportsOn(is swss.FieldValues, have row) bool {
 func (s *Sync) askAgain(context.Context, time.Time) error {
 	for dest := range s.owes.back {
 		s.owes.withdraw(dest, s.routes[dest].protocol)
+	}
+	for dest := range s.owes.due {
+		s.owes.answerDue(dest)
 	}
 	list := slices.SortedFunc(maps.Keys(s.owes.messages), netip.Prefix.Compare)
 	at, _ := slices.BinarySearchFunc(list, s.owes.asked, netip.Prefix.Compare)

@@ -165,12 +165,16 @@ func TestZebraThatDoesNotRead(t *testing.T) {
 	b.do(func() { b.sync.Connected("zebra", func(f []byte) bool { return reads && b.answer(f) }) })
 	b.say(reported("10.1.0.0/16", "10.0.0.2", 3))
 	b.responds("10.1.0.0/16", "protocol=bgp")
-	if len(b.sent) > 0 || len(b.sync.owes.messages) != 1 {
+	b.say(reported("10.2.0.0/16", "10.0.0.2", 9)) // by eth0
+	if len(b.sent) > 0 || len(b.sync.owes.messages) != 2 {
 		t.Fatal("what could not be sent is not kept")
 	}
 	reads = true
 	b.responds("10.1.0.0/16", "protocol=bgp")
-	if got := b.offloaded(); len(got) != 1 || len(b.sync.owes.messages) != 0 || b.sync.owes.size != 0 {
+	b.pass(askPeriod)
+	want := []string{"10.1.0.0/16 protocol 186 table 254 via 10.0.0.2 on 3",
+		"10.2.0.0/16 protocol 186 table 254 via 10.0.0.2 on 9"}
+	if got := b.offloaded(); !slices.Equal(got, want) || len(b.sync.owes.messages) != 0 || b.sync.owes.size != 0 {
 		t.Errorf("zebra was told %q, and is owed %d", got, len(b.sync.owes.messages))
 	}
 }

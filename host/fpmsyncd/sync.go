@@ -245,7 +245,7 @@ func (s *Sync) decide(dest netip.Prefix, r *route, kind uint8, hops []fpm.Hop) {
 		}
 		s.want(dest, r, nil)
 		if len(hops) > 0 && !slices.ContainsFunc(hops, func(h fpm.Hop) bool { return s.name(h.Index) == "" }) {
-			s.owes.answer(dest) // the chip must not have it: Linux alone forwards by these interfaces
+			s.owes.answerDue(dest) // the chip must not have it: Linux alone forwards by these interfaces
 		}
 	default:
 		s.want(dest, r, nil)

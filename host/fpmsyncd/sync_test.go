@@ -431,6 +431,14 @@ func TestHostilePeer(t *testing.T) {
 	if len(b.sync.hops) != mostGroups {
 		t.Errorf("%d next hops are kept, want %d", len(b.sync.hops), mostGroups)
 	}
+	const noInterface = 77
+	b.say(reported("10.3.0.0/16", "10.0.0.9", noInterface), reported("10.4.0.0/16", "10.0.0.9", noInterface))
+	b.say(reported("10.3.0.0/16", "", 0))
+	for dest := range b.sync.owes.messages {
+		if b.sync.routes[dest] == nil {
+			t.Errorf("an answer about %s is kept, which has no row", dest)
+		}
+	}
 }
 
 // Rows that look alike are kept once, and dropped with the last.

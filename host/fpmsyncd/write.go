@@ -129,6 +129,9 @@ func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
 	if r.want == nil && r.group == 0 {
 		s.retold(r)
 		delete(s.routes, dest)
+		if !s.owes.due[dest] { // nothing will report on it
+			s.owes.remove(dest)
+		}
 	}
 }
 

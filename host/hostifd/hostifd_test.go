@@ -544,6 +544,12 @@ func TestNeighbors(t *testing.T) {
 	if !b.k.static["Ethernet0:10.0.0.2 02:00:00:00:00:99"] {
 		t.Errorf("permanent in Linux are %v", b.k.static)
 	}
+	clear(b.k.static)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", "")) // Linux drops it when the interface goes down
+	if !b.k.static["Ethernet0:10.0.0.2 02:00:00:00:00:99"] {
+		t.Errorf("permanent in Linux are %v after one was dropped", b.k.static)
+	}
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
 	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2")
 	b.wantNeighbors("not configured any more", v4)
 	if len(b.k.static) != 0 {

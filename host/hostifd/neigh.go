@@ -54,6 +54,10 @@ func (b *neighborhood) learned(n Neighbor) {
 	b.states.learned(n)
 	if n.Gone {
 		delete(b.known, key)
+		if _, is := b.static[key]; is { // Linux drops permanent neighbours too when an interface goes down
+			delete(b.static, key)
+			b.ask = true
+		}
 	} else if len(b.known) < mostNeighbors {
 		b.known[key] = n
 	}

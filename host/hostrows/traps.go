@@ -29,12 +29,11 @@ func atMost(packets uint64) schema.COPPPolicer {
 	}
 }
 
-// Traps holds the current rows of COPP_TABLE, and the traps of needs as they were written.
+// Traps holds the current rows of COPP_TABLE.
 type Traps struct {
-	table   *swss.ProducerState
-	rows    map[string]swss.FieldValues
-	claimed map[string][]string
-	look    bool // true if the rows must be checked again
+	table *swss.ProducerState
+	rows  map[string]swss.FieldValues
+	look  bool // true if the rows must be checked again
 }
 
 // Trap makes the chip send the CPU the packets that a host needs, unless a group of CONFIG_DB configures these traps.
@@ -42,8 +41,7 @@ type Traps struct {
 func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) *Traps {
 	db := r.DB(swss.ApplDB)
 	t := &Traps{
-		table: swss.NewProducerState(db, schema.AppCOPP), rows: map[string]swss.FieldValues{},
-		claimed: map[string][]string{}, look: true,
+		table: swss.NewProducerState(db, schema.AppCOPP), rows: map[string]swss.FieldValues{}, look: true,
 	}
 	forward.Consume(d, db, schema.AppCOPP, func(key string, fields swss.FieldValues) {
 		t.look = true
@@ -71,7 +69,7 @@ func (t *Traps) Limit(trap string) string {
 	return ""
 }
 
-// claim writes the groups whose traps have changed.
+// claim writes the groups of needs whose rows differ. Fields that others added to them stay.
 func (t *Traps) claim(ctx context.Context) error {
 	taken := map[string]bool{}
 	for name, fields := range t.rows {
@@ -83,22 +81,21 @@ func (t *Traps) claim(ctx context.Context) error {
 	}
 	for _, g := range needs {
 		g.Traps = slices.DeleteFunc(slices.Clone(g.Traps), func(id string) bool { return taken[id] })
-		had, was := t.claimed[g.Name]
-		if !was {
-			had = strings.FieldsFunc(t.rows[g.Name]["trap_ids"], func(r rune) bool { return r == ',' })
+		row, want := t.rows[g.Name], g.Fields()
+		differs := false
+		for name, value := range want {
+			differs = differs || row[name] != value
 		}
 		var err error
 		switch {
-		case slices.Equal(had, g.Traps):
-		case len(g.Traps) == 0:
+		case len(g.Traps) > 0 && differs:
+			err = t.table.Set(ctx, g.Name, swss.Pairs(want))
+		case len(g.Traps) == 0 && row != nil:
 			err = t.table.Del(ctx, g.Name)
-		default:
-			err = t.table.Set(ctx, g.Name, swss.Pairs(g.Fields()))
 		}
 		if err != nil {
 			return err
 		}
-		t.claimed[g.Name] = g.Traps
 	}
 	t.look = false
 	return nil

@@ -113,8 +113,12 @@ func (s *Speaker) SetLine(line Sender) {
 }
 
 // Receive processes a frame that the chip has punted at a port. It returns false if the port is in no PortChannel that
-// negotiates, so that the frame is not for LACP.
+// negotiates, so that the frame is not for LACP. A frame is lost before the rows of an earlier LACP have been read:
+// the ports must continue from them.
 func (s *Speaker) Receive(port string, frame []byte) bool {
+	if !s.loaded {
+		return s.speaks(port)
+	}
 	if !s.configured {
 		s.configure()
 	}

@@ -316,6 +316,11 @@ func TestRestartChangesNothing(t *testing.T) {
 	s.start()
 	b.pass(60 * time.Second)
 	calm("LACP was restarted")
+	frame := b.said()
+	s.start()
+	s.receive(cpuport.Frame{Port: "Ethernet0", Data: frame}) // before the rows of the earlier LACP have been read
+	b.pass(60 * time.Second)
+	calm("LACP was restarted, and heard its partner at once")
 	s.manage()
 	b.pass(60 * time.Second)
 	calm("tammgrd was restarted")

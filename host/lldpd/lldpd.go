@@ -60,7 +60,7 @@ func New(cfg Config) *Speaker {
 		agent: lldp.New(), system: cfg.System, ports: map[string]swss.FieldValues{},
 	}
 	forward.Consume(s.d, db, schema.AppPort, func(key string, fields swss.FieldValues) {
-		if s.ports[key] = fields; fields == nil {
+		if s.ports[key] = schema.LastOper(s.ports[key], fields); fields == nil {
 			delete(s.ports, key)
 		}
 		s.configured = false

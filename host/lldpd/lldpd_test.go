@@ -75,6 +75,14 @@ func TestSpeaker(t *testing.T) {
 		t.Fatal(err)
 	}
 	row("heard", "spine")
+	restarting := swss.FieldValues{"oper_status": schema.OperUnknown}
+	if err := ports.Set(t.Context(), "Ethernet0", restarting); err != nil {
+		t.Fatal(err)
+	}
+	row("the state of the port is unknown while syncd restarts", "spine")
+	if err := ports.Set(t.Context(), "Ethernet0", swss.FieldValues{"oper_status": schema.OperUp}); err != nil {
+		t.Fatal(err)
+	}
 	begin(&line{})
 	row("the next speaker", "spine")
 	now = now.Add(lldp.TTL)

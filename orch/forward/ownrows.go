@@ -14,8 +14,8 @@ import (
 // deleted or changed is written again within this time.
 const readPeriod = time.Minute
 
-// OwnRows manages the rows of a table that only this daemon writes, each of them always with the same fields. They
-// include the rows of a former run of the daemon. All methods run on the daemon's goroutine.
+// OwnRows manages the rows of a table that only this daemon writes. They include the rows of a former run of the
+// daemon. All methods run on the daemon's goroutine.
 type OwnRows struct {
 	d     *orch.Daemon
 	table *swss.Table
@@ -70,26 +70,35 @@ func (o *OwnRows) Add(ctx context.Context, rows map[string]swss.FieldValues) err
 	return nil
 }
 
-// Write makes the table equal to want: it writes the rows that differ and deletes those that are not in want. The
-// caller must not change want afterwards.
+// Write makes the table equal to want: it writes the rows that differ, and deletes the rows and fields that are not in
+// want. The caller must not change want afterwards.
 func (o *OwnRows) Write(ctx context.Context, want map[string]swss.FieldValues) error {
 	there, err := o.Read(ctx)
 	if err != nil {
 		return err
 	}
-	set, gone := map[string]swss.FieldValues{}, []string{}
+	set, gone, less := map[string]swss.FieldValues{}, []string{}, map[string][]string{}
 	for name, row := range want {
 		if !maps.Equal(there[name], row) {
 			set[name] = row
 		}
 	}
-	for name := range there {
+	for name, row := range there {
 		if want[name] == nil {
 			gone = append(gone, name)
+			continue
+		}
+		for field := range row {
+			if _, ok := want[name][field]; !ok {
+				less[name] = append(less[name], field)
+			}
 		}
 	}
 	slices.Sort(gone)
 	if err := o.table.SetMany(ctx, set); err != nil {
+		return err
+	}
+	if err := o.table.HDelMany(ctx, less); err != nil {
 		return err
 	}
 	if err := o.table.DelMany(ctx, gone); err != nil {

@@ -47,6 +47,10 @@ func TestOwnRows(t *testing.T) {
 	must(table.Set(t.Context(), "b", swss.FieldValues{"x": "9"}))
 	must(table.Set(t.Context(), "foreign", swss.FieldValues{"x": "9"}))
 	write("a minute later", readPeriod, true)
+	want = map[string]swss.FieldValues{"a": {"x": "1", "seldom": "3"}, "b": {"x": "2"}}
+	write("a field was added", 0, true)
+	want = map[string]swss.FieldValues{"a": {"x": "1"}, "b": {"x": "2"}}
+	write("a field is gone", 0, true)
 	must(db.Client().FlushDB(t.Context()).Err())
 	rows.Forget()
 	write("the database was emptied", 0, true)

@@ -122,17 +122,17 @@ func operAdds(key, field string) bool {
 	return key == schema.PortInitDone
 }
 
-// Report writes the state of all ports, LAGs and LAG members again, into the existing rows.
+// Report writes the state of all ports, LAGs and LAG members that have rows again.
 func (o *Orch) Report(ctx context.Context) error {
 	for k := range o.ledger.Rows {
 		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG && k.Table != schema.AppLAGMember {
 			continue
 		}
-		appl, state, word, _ := o.operOf(k.Key)
+		appl, state, word, there := o.operOf(k.Key)
 		if err := o.oper.writeAppl(ctx, appl, k.Key, word, touched{}); err != nil {
 			return err
 		}
-		if err := o.oper.writeState(ctx, state, k.Key, word, false); err != nil {
+		if err := o.oper.writeState(ctx, state, k.Key, word, there); err != nil {
 			return err
 		}
 	}

@@ -124,8 +124,10 @@ func ranges(lanes []uint32) string {
 	return strings.Join(parts, ",")
 }
 
-// parseRanges parses the format of ranges. The text may have been changed by others.
+// parseRanges parses the format of ranges. The text may have been changed by others: it ends at the first range that is
+// invalid or not above the one before it, so the lanes are bounded.
 func parseRanges(text string) (lanes []uint32) {
+	least := uint64(0)
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, ok := strings.Cut(part, "-")
 		if !ok {
@@ -133,10 +135,11 @@ func parseRanges(text string) (lanes []uint32) {
 		}
 		a, err := strconv.ParseUint(first, 10, 16)
 		b, err2 := strconv.ParseUint(last, 10, 16)
-		if err == nil && err2 == nil {
-			for n := a; n <= b; n++ {
-				lanes = append(lanes, uint32(n))
-			}
+		if err != nil || err2 != nil || a < least || b < a {
+			break
+		}
+		for least = a; least <= b; least++ {
+			lanes = append(lanes, uint32(least))
 		}
 	}
 	return lanes

@@ -61,3 +61,14 @@ func TestRanges(t *testing.T) {
 		}
 	})
 }
+
+// Text that others wrote yields at most the lanes that exist.
+func TestHostileRanges(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "x": 0, "4-1": 0, "1,1": 1, "0-3,x,5": 4, "0-65535,0-65535,0-65535": 65_536, "0-9,4-20": 10,
+	} {
+		if got := parseRanges(text); len(got) != want {
+			t.Errorf("%q: %d lanes, want %d", text, len(got), want)
+		}
+	}
+}

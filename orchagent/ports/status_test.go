@@ -174,6 +174,9 @@ func TestLastChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("it was not known what it is", "")
+	if got := b.Row(swss.StateDB, schema.StatePort, "Ethernet0")[schema.FieldNetdevOperStatus]; got != schema.OperUp {
+		t.Errorf("told anew: the status row has the state %q under portsyncd's name, want up", got)
+	}
 	want("it went down", turn(sai.PortOperStatusDown))
 }
 
