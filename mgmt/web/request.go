@@ -37,6 +37,7 @@ type request struct {
 	view   *view
 	values url.Values
 	Since  string
+	other  *span // the shown time if it is none of [spans]
 	snap   *rows.Snapshot
 	now    time.Time
 	number int // number of the page, from 1
@@ -67,7 +68,7 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 	case !p.cfg.Zero.IsZero():
 		q.Since = "all"
 	case v.path == storedPath:
-		q.Since = "1d"
+		q.Since = usualOfStored
 	}
 	if s := values.Get("since"); s != "" {
 		q.Since = s
@@ -96,25 +97,27 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 // span returns the requested range of time.
 func (q *request) span() (span, error) {
 	after, before := q.get("after"), q.get("before")
-	if after != "" || before != "" {
+	if after == "" && before == "" {
+		after, before, _ = strings.Cut(q.Since, "-") // as the form for the time has it
+	}
+	if before != "" || q.get("after") != "" {
 		from, fromErr := strconv.ParseInt(after, 10, 64)
 		to, toErr := strconv.ParseInt(before, 10, 64)
 		if fromErr != nil || toErr != nil || from < 0 || from >= to {
 			return span{}, wrong("after=%.40q, before=%.40q: want two times in ns since 1970, the earlier one first", after,
 				before)
 		}
-		q.Since = chosenRange
-		return span{Word: after + "-" + before, from: from, to: to}, nil
+		q.Since = after + "-" + before
+		q.other = &span{Word: q.Since, Text: "the chosen range", from: from, to: to}
+		return *q.other, nil
 	}
 	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
 	if i < 0 {
-		return span{}, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
+		return span{}, wrong("since=%.40q: want 1m, 10m, 1h, 1d, all, or two times in ns since 1970 with - "+
+			"between", q.Since)
 	}
 	return spans[i], nil
 }
-
-// chosenRange is the word of a range of time that is given by its ends.
-const chosenRange = "range"
 
 // Path returns the path of the view.
 func (q *request) Path() string { return q.view.path }
@@ -301,8 +304,8 @@ func (f *frame) Current(path string) string {
 
 // Spans returns the time ranges to choose from.
 func (f *frame) Spans() []span {
-	if f.Q.Since == chosenRange {
-		return append([]span{{Word: chosenRange, Text: "the chosen range"}}, spans...)
+	if f.Q.other != nil {
+		return append([]span{*f.Q.other}, spans...)
 	}
 	return spans
 }
