@@ -37,7 +37,9 @@ type request struct {
 	view   *view
 	values url.Values
 	Since  string
-	other  *span // the shown time if it is none of [spans]
+	other  *span         // the shown time if it is none of [spans]
+	begins int64         // time before which there are no rows: the begin of a simulation, or 0
+	shown  rows.Interval // the time of the view's series
 	snap   *rows.Snapshot
 	now    time.Time
 	number int // number of the page, from 1
@@ -66,7 +68,7 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1, now: p.cfg.Now()}
 	switch {
 	case !p.cfg.Zero.IsZero():
-		q.Since = "all"
+		q.Since, q.begins = "all", p.cfg.Zero.UnixNano()
 	case v.path == storedPath:
 		q.Since = usualOfStored
 	}
@@ -113,8 +115,7 @@ func (q *request) span() (span, error) {
 	}
 	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
 	if i < 0 {
-		return span{}, wrong("since=%.40q: want 1m, 10m, 1h, 1d, all, or two times in ns since 1970 with - "+
-			"between", q.Since)
+		return span{}, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
 	}
 	return spans[i], nil
 }
@@ -308,6 +309,11 @@ func (f *frame) Spans() []span {
 		return append([]span{*f.Q.other}, spans...)
 	}
 	return spans
+}
+
+// Timed reports whether the view depends on the chosen time. Most views of a switch show its present state.
+func (f *frame) Timed() bool {
+	return !f.Own || f.View != nil && slices.Contains([]string{"/load", "/totals"}, f.View.path)
 }
 
 // Pages returns the pager of the table, or nil if there is none.

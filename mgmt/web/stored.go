@@ -197,7 +197,7 @@ func (x *storedRows) fill(q *request, f *queryForm) {
 	if x.answer.Keys == 0 { // each line begins with a name
 		f.Heads = append([]template.HTML{`<th scope="col">Group</th>`}, f.Heads...)
 	}
-	f.Measure = "Share of the rows"
+	f.Measure, f.BarAt = "Share of the rows", max(1, x.answer.Keys)
 	for _, g := range x.shown {
 		l := groupLine{Bars: []segment{{barOf(0, g.Rows, max(1, x.answer.Selected), "resident"),
 			fmt.Sprintf("%s of %s rows", count(g.Rows), count(x.answer.Selected))}}}
