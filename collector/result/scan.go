@@ -38,7 +38,7 @@ type Answer struct {
 	Rows     int64 // number of rows in the time
 	Selected int64 // number of those that meet the filter
 	Unknown  int64 // number of those of which it is unknown whether they meet it
-	Newest   int64 // end of the newest stored row of any time; 0 if there is none
+	Newest   int64 // end of the newest stored rows of the kind, of any time; 0 if there are none
 	Flags    Flags // of the selected rows, and of the time as far as later findings concern it
 	// Lacks describes rows of the time that are missing, or may be: damaged files, and files that were removed.
 	Lacks []string

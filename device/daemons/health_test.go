@@ -11,6 +11,7 @@ import (
 	"tamtam/mgmt"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 
@@ -224,6 +225,67 @@ func TestHealth(t *testing.T) {
 	}
 	if err := health("syncd"); err == nil || !strings.Contains(err.Error(), "Redis is out of memory") {
 		t.Errorf("Redis is full: %v", err)
+	}
+}
+
+// The text of healthy daemons is "ok". It names failing outputs with mgmtd, the reason why a live daemon is not ready,
+// and in the answer for several daemons only those with more than "ok".
+func TestTextOfHealth(t *testing.T) {
+	server := swsstest.StartServer(t)
+	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(ctx) }()
+	r := server.Open()
+	report := func(h *health, reason string) {
+		t.Helper()
+		h.report(reason)
+		if err := h.renew(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manager, syncd := newHealth("mgmtd"), newHealth("syncd")
+	for _, h := range []*health{manager, syncd} {
+		claimAs(t, r, h)
+		report(h, "")
+	}
+	alarms := swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm)
+	raise := func(kind, resource, text string) {
+		t.Helper()
+		row := swss.FieldValues{schema.AlarmType: kind, schema.AlarmResource: resource, schema.AlarmText: text}
+		if err := alarms.Set(t.Context(), resource, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(want string, live bool, names ...string) {
+		t.Helper()
+		q := Question{Addr: server.Addr, GNMI: l.Addr(), Live: live, Timeout: 10 * time.Second}
+		if got, err := HealthOf(t.Context(), q, names); err != nil || got != want {
+			t.Errorf("health of %v: %q, %v, want %q", names, got, err, want)
+		}
+	}
+	says("ok", false, "mgmtd")
+	says("ok", false, "mgmtd", "syncd", "redis")
+	raise(schema.AlarmSilent, "web", "is failed")
+	raise(schema.AlarmOutput, "syslog-x", "messages are refused: 400")
+	raise(schema.AlarmOutput, "otlp-a", "nothing was delivered")
+	const failing = "ok; outputs that fail: otlp-a: nothing was delivered; syslog-x: messages are refused: 400"
+	says(failing, false, "mgmtd")
+	says("mgmtd: "+failing, false, "syncd", "mgmtd")
+	says("ok", false, "syncd")
+	report(syncd, "the chip is cold")
+	says("ok, not ready: the chip is cold", true, "syncd")
+	says("mgmtd: "+failing+"; syncd: ok, not ready: the chip is cold", true, "mgmtd", "syncd")
+	if err := r.DB(swss.StateDB).Client().Set(t.Context(), schema.StateAlarm+"|odd", "no hash", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	says(failing, false, "mgmtd") // the alarms that can be read
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -71,7 +71,8 @@ func TestFaultsOfRedis(t *testing.T) {
 	r := server.Open()
 	p := newPatient(t, server.Addr)
 	healthy(t, r)
-	const hour = "TAMTAM_HEALTH|orchagent"
+	const hour, output = "TAMTAM_HEALTH|orchagent", "TAMTAM_OUTPUT|syslog-x"
+	const failing = "TAMTAM_ALARM|syslog-x-output-failed type-id OUTPUT_FAILED resource syslog-x"
 	const injected = `'["kind","redis-full","for","1m","from","2026-01-01T00:00:00Z","until","2026-01-01T00:01:00Z",` +
 		`"hits","0","over",`
 	for _, tt := range []struct {
@@ -128,6 +129,12 @@ func TestFaultsOfRedis(t *testing.T) {
 		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 x", "6 del TAMTAM_FAULT|syncd", Warning, `TAMTAM_FAULT|syncd "1"`},
 		{"faults on purpose", "6 hset TAMTAM_FAULT_UNDO|redis by syncd", "6 del TAMTAM_FAULT_UNDO|redis", Failed,
 			"syncd ended while it kept Redis full"},
+		{"outputs", "6 hset " + output + " status failed reason 'no route'", "6 hset " + output + " status active reason ''",
+			Warning, "tried again: syslog-x: no route"},
+		{"outputs", "6 hset " + failing + " text 'nothing was delivered'", "6 del " + failing, Failed,
+			"syslog-x: nothing was delivered"},
+		{"outputs", "6 set TAMTAM_OUTPUT|odd x", "6 del TAMTAM_OUTPUT|odd", NotKnown, ""},
+		{"outputs", "6 set TAMTAM_ALARM|odd x", "6 del TAMTAM_ALARM|odd", NotKnown, ""},
 	} {
 		renewed(t, r) // a daemon does so once per second
 		p.ask(t, tt.check).is(t, tt.check+" before", OK, "")

@@ -345,7 +345,7 @@ func (n *names) droppers(k *saisim.Kept) string {
 
 // gone returns the name of a deleted object, if that is remembered, or its id.
 func (n *names) gone(id config.ID) string {
-	if name, ok := n.was[id]; ok {
+	if name, ok := n.was.name(id); ok {
 		return name + " (gone)"
 	}
 	return id.String() + " (gone, or without a name)"

@@ -19,7 +19,7 @@ type names struct {
 	fork   *saisim.Fork // the fork whose tables these are; nil if they are the chip's
 	tables config.Tables
 	of     map[config.ID]string
-	was    map[config.ID]string // remembered names of objects, also of deleted ones; nil means no deleted objects
+	was    *fateReader // remembers names, also of deleted objects; nil means no deleted objects
 	entry  map[config.ID]config.ACLEntry
 }
 

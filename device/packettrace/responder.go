@@ -17,8 +17,12 @@ import (
 // mostWaiting is the maximum number of waiting requests, since each costs the chip time.
 const mostWaiting = 16
 
-// answerLimit bounds the time for one answer, since other requests wait for it meanwhile.
+// answerLimit bounds the time for one answer. Only a filter of drops may need so long.
 const answerLimit = 5 * time.Second
+
+// mostFilters is the maximum number of waiting filters, besides the one in progress. The last one is then answered
+// before its client gives up.
+const mostFilters = 2
 
 // mostName is the largest length of the names of requests, in bytes.
 const mostName = 200
@@ -54,7 +58,10 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 
 // Start acts like [Serve], but runs in the background until stopped. All requests sent after its return are answered.
 func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) (stop func(), err error) {
-	d := newResponder(r, chip, log)
+	return newResponder(r, chip, log).start(ctx)
+}
+
+func (d *responder) start(ctx context.Context) (stop func(), err error) {
 	if err := d.listener.Sync(ctx); err != nil {
 		d.listener.Close()
 		return nil, err
@@ -72,17 +79,35 @@ func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	}, nil
 }
 
+// serve answers requests until ctx ends. Filters of drops are answered one after another beside all other requests,
+// which therefore never wait for a slow filter.
 func (d *responder) serve(ctx context.Context) {
+	filters, done := make(chan swss.KeyOpFieldsValues, mostFilters), make(chan struct{})
+	go func() {
+		defer close(done)
+		for q := range filters {
+			d.answer(ctx, q, d.asks[q.Op])
+		}
+	}()
+	defer func() {
+		close(filters)
+		<-done
+	}()
 	for {
 		d.keepAsConfigured(ctx)
 		asked, _ := d.requests.Pops(ctx) // Pops never fails here
 		for i, q := range asked {
-			ask := d.asks[q.Op]
-			if i >= mostWaiting {
-				ask = busy
-			}
-			if err := answer(ctx, d.redis, d.chip, q, ask); err != nil && ctx.Err() == nil {
-				d.log.Warn("a packet trace is not answered", "error", err)
+			switch {
+			case i >= mostWaiting:
+				d.answer(ctx, q, busy("%d requests", mostWaiting))
+			case hasFilter(q):
+				select {
+				case filters <- q:
+				default:
+					d.answer(ctx, q, busy("%d filters of drops", mostFilters))
+				}
+			default:
+				d.answer(ctx, q, d.asks[q.Op])
 			}
 		}
 		select {
@@ -111,8 +136,24 @@ func (d *responder) keepAsConfigured(ctx context.Context) {
 // An asked is a function that answers a request.
 type asked func(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error)
 
-func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
-	return nil, fmt.Errorf("%d requests wait already", mostWaiting)
+// busy returns a function that refuses a request, since so many wait already.
+func busy(format string, n int) asked {
+	return func(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
+		return nil, fmt.Errorf(format+" wait already: try again", n)
+	}
+}
+
+// hasFilter reports whether a request is one for drops with a filter.
+func hasFilter(q swss.KeyOpFieldsValues) bool {
+	var r DropsRequest
+	return q.Op == schema.DropsAsk && decode(q.FieldValues()[schema.PacketTraceRequest], &r) == nil && r.Where != ""
+}
+
+// answer answers one request. It logs an error if the answer cannot be written.
+func (d *responder) answer(ctx context.Context, q swss.KeyOpFieldsValues, ask asked) {
+	if err := answer(ctx, d.redis, d.chip, q, ask); err != nil && ctx.Err() == nil {
+		d.log.Warn("a packet trace is not answered", "error", err)
+	}
 }
 
 // answer answers one request.

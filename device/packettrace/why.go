@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tamtam/saisim"
@@ -84,8 +86,30 @@ type End struct {
 	Unknown []string `json:"unknown,omitempty"` // the unknown parts of its lookups
 }
 
-// A fateReader answers requests about the fates of packets. It remembers the names of deleted entries.
-type fateReader struct{ names map[config.ID]string }
+// A fateReader answers requests about the fates of packets, also several at a time. It remembers the names of deleted
+// entries.
+type fateReader struct {
+	mu    sync.Mutex
+	names map[config.ID]string
+}
+
+// name returns the remembered name of an object; ok is false if there is none.
+func (b *fateReader) name(id config.ID) (name string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	name, ok = b.names[id]
+	return name, ok
+}
+
+// remember adds names of objects.
+func (b *fateReader) remember(names map[config.ID]string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.names) > mostKnown {
+		clear(b.names)
+	}
+	maps.Copy(b.names, names)
+}
 
 func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
 	asked := Request{Src: q.Src, Dst: q.Dst, Protocol: q.Protocol, SrcPort: q.SrcPort, DstPort: q.DstPort}
@@ -260,13 +284,8 @@ func (b *fateReader) newNames(ctx context.Context, r *swss.Redis, chip *saisim.C
 	if err != nil {
 		return nil, err
 	}
-	n.was = b.names
-	if len(b.names) > mostKnown {
-		clear(b.names)
-	}
-	for id, name := range n.of {
-		b.names[id] = name
-	}
+	n.was = b
+	b.remember(n.of)
 	return n, nil
 }
 

@@ -105,7 +105,7 @@ func (s *Store) Scan(ctx context.Context, ask *result.Ask) (*result.Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	x.answer.Newest = newestOf(all)
+	x.answer.Newest = newestOf(all, ask.Kind)
 	x.answer.Lacks = s.removed(all, ask.From, ask.To)
 	var todo []*files
 	for _, f := range all {
@@ -188,10 +188,12 @@ func (s *Store) Lacks(from, to int64) ([]string, error) {
 	return s.removed(all, from, to), nil
 }
 
-// newestOf returns the end of the newest row of all files, by their names.
-func newestOf(all []*files) (newest int64) {
+// newestOf returns the end of the newest row of all files with a kind of rows, by their names.
+func newestOf(all []*files, name string) (newest int64) {
 	for _, f := range all {
-		newest = max(newest, f.to)
+		if slices.ContainsFunc(f.kinds, func(k kind) bool { return k.name == name }) {
+			newest = max(newest, f.to)
+		}
 	}
 	return newest
 }

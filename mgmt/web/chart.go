@@ -41,7 +41,7 @@ type point struct {
 
 // begin sets the time that the charts show.
 func (d *chartData) begin(q *request, from, to int64) {
-	if d.From, d.To = from, to; q.values.Get("after") != "" {
+	if d.From, d.To = from, to; q.other != nil {
 		d.Wider = q.Range(from-(to-from)/2, to+(to-from)/2)
 	}
 }

@@ -22,6 +22,7 @@ type compared struct {
 	Shift    int64 // by which the range is earlier
 	From, To int64
 	Rounded  bool // Shift was rounded to slots
+	Nothing  bool // the earlier range ends before the run of a simulation began
 	snap     *rows.Snapshot
 }
 
@@ -30,6 +31,7 @@ type compared struct {
 // by a multiple of a length, so that its slots and the shown ones are at the same times.
 func (p *Page) compare(q *request, shown rows.Interval, length int64) (*compared, error) {
 	text := q.get(compareParam)
+	q.shown = shown
 	if text == "" {
 		return nil, nil
 	}
@@ -47,7 +49,7 @@ func (p *Page) compare(q *request, shown rows.Interval, length int64) (*compared
 	if c.To <= 0 {
 		return nil, wrong("compare=%.40q: the range would end before 1970: want less", text)
 	}
-	c.From = max(c.From, 0)
+	c.From, c.Nothing = max(c.From, 0), c.To <= q.begins
 	word := fmt.Sprintf("%d-%d", c.From, c.To)
 	c.snap, err = p.cache.get(q.ctx, span{Word: word, from: c.From, to: c.To}, q.now)
 	return c, err
@@ -89,11 +91,21 @@ type choice struct {
 	On         bool
 }
 
-// Comparisons returns the ranges that can be compared with the shown one.
+// Comparisons returns the ranges that can be compared with the shown one, or nil if there is none: a simulation has no
+// rows of times before its begin.
 func (q *request) Comparisons() (list []choice) {
 	for _, x := range [][2]string{{"", "nothing"}, {compareBefore, "the range before"}, {"1h", "1 h earlier"},
 		{"1d", "1 day earlier"}, {"7d", "7 days earlier"}} {
-		list = append(list, choice{x[1], q.With(compareParam, x[0]), q.get(compareParam) == x[0]})
+		on, shown := q.get(compareParam) == x[0], q.shown
+		if x[0] != "" && !on {
+			if shift, err := q.shift(x[0], &shown); err != nil || shown.To-shift <= q.begins {
+				continue
+			}
+		}
+		list = append(list, choice{x[1], q.With(compareParam, x[0]), on})
+	}
+	if len(list) == 1 {
+		return nil
 	}
 	return list
 }

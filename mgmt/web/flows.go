@@ -128,7 +128,7 @@ func (p *Page) flow(q *request) (any, error) {
 	}
 	w := q.snap.Ways[rows.WayKey{Flow: q.get("flow"), Path: q.get("path")}]
 	if w == nil {
-		return nil, missing("flow %.200q: no stamps of it on this way in this time", q.get("flow"))
+		return nil, missing("flow %.200q: no stamps of it on this path in this time", q.get("flow"))
 	}
 	r := n.flowRow(q, w)
 	d := &flowData{Flow: w.Flow, Path: r.Path, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.Windows,

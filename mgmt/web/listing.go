@@ -40,7 +40,7 @@ type rowsOf[R any] struct {
 	groups   []*query.Group
 	shown    []*query.Group // the groups of the requested page
 	stacked  map[*query.Group][]segment
-	legend   []string
+	legend   []legendWord
 }
 
 // choose selects the rows of a view by the parameters of a request. If groups are requested, it returns no rows, and
@@ -149,15 +149,22 @@ func (x *rowsOf[R]) stack(name string) {
 		byKey[k] = append(byKey[k], p)
 		sums[cellText(&p.Keys[at])] += p.Totals[0].Low
 	}
-	x.legend = sortedKeys(sums)
-	slices.SortStableFunc(x.legend, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
+	words := sortedKeys(sums)
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
+	classes, colours := map[string]string{}, 0
+	for _, w := range words {
+		if classes[w] = "link"; w != noneText && w != notKnown { // a value has a colour
+			classes[w] = "k" + strconv.Itoa(min(colours, mostColours-1))
+			colours++
+		}
+		x.legend = append(x.legend, legendWord{w, classes[w]})
+	}
 	for _, g := range x.groups {
 		var from int64
 		for _, p := range byKey[key(g.Keys)] {
 			n := p.Totals[0].Low
 			word := cellText(&p.Keys[at])
-			class := "k" + strconv.Itoa(min(slices.Index(x.legend, word), mostColours-1))
-			x.stacked[g] = append(x.stacked[g], segment{barOf(from, from+n, most, class), word + ": " + count(n)})
+			x.stacked[g] = append(x.stacked[g], segment{barOf(from, from+n, most, classes[word]), word + ": " + count(n)})
 			from += n
 		}
 	}
@@ -203,6 +210,7 @@ type queryForm struct {
 	Lines                []groupLine
 	Legend               []legendWord
 	Measure              string // what the bars show
+	BarAt                int    // index of the column that the bars are behind
 	Overlap              bool   // a row is in several groups
 	InGroups             int    // number of groups
 	LeftOut              int    // number of rows that are in no group, because there were too many
@@ -263,9 +271,7 @@ func (x *rowsOf[R]) form(q *request) *queryForm {
 func (x *rowsOf[R]) fill(q *request, f *queryForm) {
 	f.InGroups = len(x.groups) + x.more
 	f.Overlap, f.LeftOut = x.grouping.Overlap, x.grouping.Left
-	for i, w := range x.legend {
-		f.Legend = append(f.Legend, legendWord{w, "k" + strconv.Itoa(min(i, mostColours-1))})
-	}
+	f.Legend = x.legend
 	for _, by := range x.grouping.By {
 		f.Heads = append(f.Heads, q.Head(by.Name, by.Name, ""))
 	}
@@ -273,9 +279,10 @@ func (x *rowsOf[R]) fill(q *request, f *queryForm) {
 	for _, of := range x.grouping.Totals {
 		f.Heads = append(f.Heads, q.Head(of.Name, of.Name, "n"))
 	}
-	f.Measure = "Share"
+	f.Measure, f.BarAt = "Share", len(x.grouping.By)
 	if len(x.grouping.Totals) > 0 {
 		f.Measure = x.grouping.Totals[0].Name
+		f.BarAt++
 	}
 	for _, g := range x.shown {
 		l := groupLine{Bars: x.stacked[g]}
@@ -314,6 +321,9 @@ func selects(name string, kind query.Kind, c *query.Cell) string {
 	return fmt.Sprintf("%s in %s..%s", name, kind.Literal(r.Low), kind.Literal(r.High))
 }
 
+// noneText is the text of a value that is known not to exist.
+const noneText = "none"
+
 // cellText returns the values of a cell as text.
 func cellText(c *query.Cell) string {
 	var list []string
@@ -325,7 +335,7 @@ func cellText(c *query.Cell) string {
 	}
 	switch {
 	case len(list) == 0 && c.Whole:
-		return "none"
+		return noneText
 	case len(list) == 0:
 		return notKnown
 	case !c.Whole:

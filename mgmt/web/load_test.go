@@ -128,6 +128,11 @@ func TestTotals(t *testing.T) {
 		t.Error(why)
 	}
 	b.Sketches = []result.Sketch{{Time: begin, Switch: "leaf1", Task: "t", Key: "entropy", Bounded: true}}
+	if _, text = get(t, put(t, b, nil), "/totals"); !strings.Contains(text, "There is one epoch in this time") {
+		t.Error("one epoch is drawn as a course")
+	}
+	b.Sketches = append(b.Sketches, b.Sketches[0])
+	b.Sketches[1].Time += second
 	_, text = get(t, put(t, b, nil), "/totals")
 	if !strings.Contains(text, "t of leaf1: entropy; the top is 0") {
 		t.Error("an estimate of 0 has no chart")

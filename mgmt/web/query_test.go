@@ -88,6 +88,7 @@ func TestFilters(t *testing.T) {
 		{"/flows", "delay.p99 > 50us", 1, 1}, {"/flows", "not delay.p99 > 50us", 1, 1}, {"/flows", "delay is unknown", 1, 0},
 		{"/flows", "dst-port = 53 or protocol = tcp", 3, 0}, {"/flows", "switch = \"switch 2\"", 1, 0},
 		{"/flows", "drop.reason is none", 1, 0}, {"/flows", "drops in 7..13", 1, 0}, {"/flows", "drops > 7", 0, 1},
+		{"/flows", "stay >= 60us", 1, 1}, {"/flows", "stay < 1us", 1, 1},
 		{"/flows", "packets < 50", 1, 1}, {"/flows", "packets >= 5", 3, 0}, {"/flows", "flag = gap", 1, 0},
 		{"/flows", "not exact", 1, 0}, {"/flows", `src-ip = ::1`, 1, 0}, {"/flows", "path ~ →", 1, 0},
 		{"/drops", "drop.reason = ttl and switch = leaf1", 1, 0}, {"/drops", "src-ip in 10.0.0.0/8", 2, 1},
@@ -241,6 +242,7 @@ func TestGroupPages(t *testing.T) {
 	}
 	for at, wants := range map[string][]string{
 		filtered("/flows", "by", "switch"): {"3 flows are in 2 groups: a row is", "the groups overlap", "at least 115",
+			`<span class="key link">none</span>`,
 			"unknown"},
 		filtered("/flows", "by", "switch", "where", `switch = "switch 2"`): {"1 of 3 flows meet the filter"},
 		filtered("/periods", "by", "status,flow"):                          {"1 unknown"},

@@ -37,6 +37,9 @@ type request struct {
 	view   *view
 	values url.Values
 	Since  string
+	other  *span         // the shown time if it is none of [spans]
+	begins int64         // time before which there are no rows: the begin of a simulation, or 0
+	shown  rows.Interval // the time of the view's series
 	snap   *rows.Snapshot
 	now    time.Time
 	number int // number of the page, from 1
@@ -65,9 +68,9 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1, now: p.cfg.Now()}
 	switch {
 	case !p.cfg.Zero.IsZero():
-		q.Since = "all"
+		q.Since, q.begins = "all", p.cfg.Zero.UnixNano()
 	case v.path == storedPath:
-		q.Since = "1d"
+		q.Since = usualOfStored
 	}
 	if s := values.Get("since"); s != "" {
 		q.Since = s
@@ -96,15 +99,19 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 // span returns the requested range of time.
 func (q *request) span() (span, error) {
 	after, before := q.get("after"), q.get("before")
-	if after != "" || before != "" {
+	if after == "" && before == "" {
+		after, before, _ = strings.Cut(q.Since, "-") // as the form for the time has it
+	}
+	if before != "" || q.get("after") != "" {
 		from, fromErr := strconv.ParseInt(after, 10, 64)
 		to, toErr := strconv.ParseInt(before, 10, 64)
 		if fromErr != nil || toErr != nil || from < 0 || from >= to {
 			return span{}, wrong("after=%.40q, before=%.40q: want two times in ns since 1970, the earlier one first", after,
 				before)
 		}
-		q.Since = chosenRange
-		return span{Word: after + "-" + before, from: from, to: to}, nil
+		q.Since = after + "-" + before
+		q.other = &span{Word: q.Since, Text: "the chosen range", from: from, to: to}
+		return *q.other, nil
 	}
 	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
 	if i < 0 {
@@ -112,9 +119,6 @@ func (q *request) span() (span, error) {
 	}
 	return spans[i], nil
 }
-
-// chosenRange is the word of a range of time that is given by its ends.
-const chosenRange = "range"
 
 // Path returns the path of the view.
 func (q *request) Path() string { return q.view.path }
@@ -301,10 +305,15 @@ func (f *frame) Current(path string) string {
 
 // Spans returns the time ranges to choose from.
 func (f *frame) Spans() []span {
-	if f.Q.Since == chosenRange {
-		return append([]span{{Word: chosenRange, Text: "the chosen range"}}, spans...)
+	if f.Q.other != nil {
+		return append([]span{*f.Q.other}, spans...)
 	}
 	return spans
+}
+
+// Timed reports whether the view depends on the chosen time. Most views of a switch show its present state.
+func (f *frame) Timed() bool {
+	return !f.Own || f.View != nil && slices.Contains([]string{"/load", "/totals"}, f.View.path)
 }
 
 // Pages returns the pager of the table, or nil if there is none.

@@ -240,7 +240,7 @@ func (w *world) page(t *testing.T, rows int) *Page {
 		}
 	}
 	f := w.fabric()
-	cfg := Config{Title: "a test", Store: m, Scanner: fakeScanner{new(result.Ask)}, Topology: f, Switches: f,
+	cfg := Config{Title: "a test", Store: m, Scanner: fakeScanner{new(result.Ask), testNow}, Topology: f, Switches: f,
 		Own: w.r.IntN(4) == 0,
 		Now: func() time.Time { return w.now },
 		Alarms: rulesOf(t, 0.005, `graphs: [{name: web, links: [[leaf1, spine1], [leaf1, spine2]], points: [

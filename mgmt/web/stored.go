@@ -19,6 +19,10 @@ import (
 // storedPath is the path of the view of stored rows. It is the only one that reads no snapshot.
 const storedPath = "/stored"
 
+// usualOfStored is the shown time if none is chosen. If it has no rows, it ends at the newest row: all rows may be too
+// many.
+const usualOfStored = "1d"
+
 // storedRows are the groups of stored rows that a request asks for.
 type storedRows struct {
 	scanner result.Scanner
@@ -69,6 +73,13 @@ func (p *Page) stored(q *request) (any, error) {
 	began := time.Now()
 	if x.answer, err = p.cfg.Scanner.Scan(q.ctx, &x.ask); err != nil {
 		return nil, err
+	}
+	if newest := x.answer.Newest; x.answer.Rows == 0 && newest > 0 && q.Since == usualOfStored && q.get("since") == "" {
+		q.Since, q.other = "", &span{Text: "last day that has rows"}
+		x.ask.From, x.ask.To = s.times(time.Unix(0, newest))
+		if x.answer, err = p.cfg.Scanner.Scan(q.ctx, &x.ask); err != nil {
+			return nil, err
+		}
 	}
 	took := time.Since(began)
 	q.snap.Flags[storedKinds[x.ask.Kind]] = x.answer.Flags
@@ -186,7 +197,7 @@ func (x *storedRows) fill(q *request, f *queryForm) {
 	if x.answer.Keys == 0 { // each line begins with a name
 		f.Heads = append([]template.HTML{`<th scope="col">Group</th>`}, f.Heads...)
 	}
-	f.Measure = "Share of the rows"
+	f.Measure, f.BarAt = "Share of the rows", max(1, x.answer.Keys)
 	for _, g := range x.shown {
 		l := groupLine{Bars: []segment{{barOf(0, g.Rows, max(1, x.answer.Selected), "resident"),
 			fmt.Sprintf("%s of %s rows", count(g.Rows), count(x.answer.Selected))}}}

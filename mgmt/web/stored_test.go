@@ -8,13 +8,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/collector/result"
 	"tamtam/tam/query"
 )
 
-// A fakeScanner has two groups of 3 and 4 rows, a row whose outcome is unknown, and lacks a file.
-type fakeScanner struct{ asked *result.Ask }
+// A fakeScanner has two groups of 3 and 4 rows, a row whose outcome is unknown, and lacks a file. All rows end at a
+// time.
+type fakeScanner struct {
+	asked *result.Ask
+	end   time.Time
+}
 
 func (f fakeScanner) Kinds() []string { return []string{"hops", "drops"} }
 
@@ -31,10 +36,13 @@ func (f fakeScanner) Scan(_ context.Context, ask *result.Ask) (*result.Answer, e
 	if ask.Where == "wrong" {
 		return nil, &query.Error{Of: "filter", Column: 1, Word: "wrong", Want: "want another"}
 	}
+	if f.end.UnixNano() < ask.From {
+		return &result.Answer{Table: (&query.Grouping[query.Group]{}).Table(), Newest: f.end.UnixNano()}, nil
+	}
 	number := &query.Field[query.Group]{Name: "switch-id", Kind: query.Count}
 	total := &query.Field[query.Group]{Name: "delay.p99", Kind: query.Duration}
 	g := query.Grouping[query.Group]{By: []*query.Field[query.Group]{number}, Totals: []*query.Field[query.Group]{total}}
-	a := &result.Answer{Table: g.Table(), Keys: 1, Rows: 9, Selected: 7, Unknown: 1, Newest: testNow.UnixNano(),
+	a := &result.Answer{Table: g.Table(), Keys: 1, Rows: 9, Selected: 7, Unknown: 1, Newest: f.end.UnixNano(),
 		Flags: result.Gap, Lacks: []string{"x.parquet cannot be read"}, Files: 5, FilesRead: 2}
 	for i := range int64(2) {
 		a.Groups = append(a.Groups, &query.Group{Rows: 3 + i,
@@ -47,7 +55,7 @@ func (f fakeScanner) Scan(_ context.Context, ask *result.Ask) (*result.Answer, e
 // The view of stored rows passes the question on, and shows the groups with all that makes them inexact.
 func TestStoredRows(t *testing.T) {
 	var asked result.Ask
-	p := put(t, &result.Batch{}, func(c *Config) { c.Scanner = fakeScanner{&asked} })
+	p := put(t, &result.Batch{}, func(c *Config) { c.Scanner = fakeScanner{&asked, testNow} })
 	at := "/stored?kind=drops&where=hop+%3D+1&by=switch-id&show=delay.p99&after=5&before=9&sort=switch-id"
 	r, text := get(t, p, at)
 	text = html.UnescapeString(text)
@@ -92,5 +100,29 @@ func TestStoredRows(t *testing.T) {
 	without := put(t, &result.Batch{}, nil)
 	if r, _ := get(t, without, "/stored"); r.StatusCode != http.StatusNotFound {
 		t.Errorf("%d without files, want 404", r.StatusCode)
+	}
+}
+
+// If no time is chosen, the view of stored rows shows the last day, or the last one that has rows.
+func TestStoredRowsOfTheLastDayThatHasAny(t *testing.T) {
+	const day = 24 * time.Hour
+	var asked result.Ask
+	for _, tt := range []struct {
+		end       time.Time
+		at, shown string
+		from      time.Time
+		rows      bool
+	}{
+		{testNow, "/stored", `<option value="1d" selected>last day<`, testNow.Add(-day), true},
+		{testNow.Add(-9 * day), "/stored", `<option value="" selected>last day that has rows<`, testNow.Add(-10 * day), true},
+		{testNow.Add(-9 * day), "/stored?since=1d", `<option value="1d" selected>last day<`, testNow.Add(-day), false},
+	} {
+		p := put(t, &result.Batch{}, func(c *Config) { c.Scanner = fakeScanner{&asked, tt.end} })
+		r, text := get(t, p, tt.at)
+		if r.StatusCode != http.StatusOK || asked.From != tt.from.UnixNano() || !strings.Contains(text, tt.shown) ||
+			strings.Contains(text, ">10<") != tt.rows {
+			t.Errorf("%s, rows until %v: %d, from %v, want %v, and %s in\n%s", tt.at, tt.end, r.StatusCode,
+				time.Unix(0, asked.From).UTC(), tt.from, tt.shown, text)
+		}
 	}
 }

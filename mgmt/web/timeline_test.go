@@ -127,3 +127,33 @@ func TestComparison(t *testing.T) {
 		}
 	}
 }
+
+// A simulation has nothing before its begin: only ranges that begin later can be compared, and only with ranges that
+// the run has.
+func TestComparisonInASimulation(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	begin := testNow.Add(-100 * time.Millisecond).UnixNano()
+	b := &result.Batch{}
+	for i := range int64(10) {
+		w := result.Window{Start: begin + 10*i*ms, Length: 10 * ms}
+		b.Hops = append(b.Hops, result.Hop{Window: w, Flow: "f", Path: "x", Switch: 1, Packets: 10})
+	}
+	p := put(t, b, func(c *Config) { c.Zero = time.Unix(0, begin) })
+	later := []string{"after", fmt.Sprint(begin + 50*ms), "before", fmt.Sprint(begin + 100*ms)}
+	for at, want := range map[string][]string{
+		"/time":                     {"and to compare it with an earlier one"},
+		filtered("/time", later...): {">the range before</a>", "compare=before"},
+		"/time?compare=before":      {"There is nothing to compare with: the earlier range is before the run began"},
+		filtered("/time", append(later, "compare", "before")...): {"is 0 ns to 50.00 ms, 50.00 ms earlier"},
+	} {
+		_, text := get(t, p, at)
+		for _, w := range append(want, "The run is finished") {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: no %q", at, w)
+			}
+		}
+		if strings.Contains(text, "1 h earlier") || strings.Contains(text, "ago") {
+			t.Errorf("%s has a range before the run, or an age of its rows", at)
+		}
+	}
+}

@@ -23,7 +23,8 @@ type totalRow struct {
 type totalsData struct {
 	chartData
 	Rows []totalRow
-	More int // number of series that have no chart
+	More int  // number of series that have no chart
+	One  bool // no series has several epochs, so that there are no charts
 }
 
 // totals returns the view of the totals of sketch tasks over time.
@@ -83,6 +84,10 @@ func (d *totalsData) draw(items []rows.TotalItem) {
 	slices.SortFunc(keys, func(a, b rows.SketchKey) int {
 		return cmp.Or(natural(a.Sw, b.Sw), natural(a.Task, b.Task), natural(a.Key, b.Key))
 	})
+	d.One = d.Compared == nil && !slices.ContainsFunc(keys, func(k rows.SketchKey) bool { return len(series[k]) > 1 })
+	if d.One {
+		return
+	}
 	d.More = max(0, len(keys)-mostTotalCharts)
 	for _, k := range keys[:len(keys)-d.More] {
 		c := chart{Name: k.Task + " of " + k.Sw + ": " + k.Key}

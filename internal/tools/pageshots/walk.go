@@ -61,7 +61,7 @@ var views = []view{
 }
 
 // patience is the maximum time for a page.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // complaints holds the errors that the browser reported and that were not taken yet.
 type complaints struct {

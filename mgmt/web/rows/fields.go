@@ -221,6 +221,8 @@ type FlowItem struct {
 	switches []string // those that are known
 	whole    bool     // all switches are known
 	packets  query.Range
+	stay     query.Range // longest mean time in a switch
+	stays    bool        // stay is known
 	reasons  []string    // of drops that were reported of the flow
 	dropped  query.Range // number of these drops
 	reported bool        // all reports of drops were received
@@ -269,9 +271,16 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 				x.switches = append(x.switches, name(h.Sw))
 			}
 			x.whole = x.whole && h.Known
+			if mean, ok := h.Resident.Mean(); ok {
+				x.stay.Low, x.stays = max(x.stay.Low, mean), true
+			}
 			if parts = append(parts, &h.Resident); i > 0 {
 				parts = append(parts, &h.Link)
 			}
+		}
+		x.stay.High = x.stay.Low
+		if slices.ContainsFunc(w.Hops, func(h HopSum) bool { return h.Resident.Count == 0 }) {
+			x.stay.High = math.MaxInt64
 		}
 		x.spread = SpreadOf(x.packets.High, parts)
 		if x.spread.known && !x.packets.Exact() { // some of these packets may lie beside the chosen range
@@ -318,6 +327,8 @@ var FlowTable = &query.Table[FlowItem]{Rows: "flows", Fields: slices.Concat(
 	},
 	delayFields(func(r *FlowItem) *spread { return &r.spread }),
 	[]query.Field[FlowItem]{
+		numberField("stay", "longest mean time in a switch of the path", query.Duration, query.NoTotal,
+			func(r *FlowItem) (query.Range, bool) { return r.stay, r.stays }),
 		listField("drop.reason", "why packets of the flow were dropped, as reported",
 			func(r *FlowItem) []string { return r.reasons }, func(r *FlowItem) bool { return r.reported }),
 		{Name: "drops", Help: "dropped packets of the flow, as reported", Kind: query.Count, Bounded: true,

@@ -79,6 +79,12 @@ func TotalTables(text func(float64) string) (totals, withEarlier *query.Table[To
 		textField("estimate", "the estimate", func(r *TotalItem) string { return text(r.Estimate) }),
 		numberField("value", "bounds of the quantity, rounded outwards to whole numbers", query.Count, query.Between,
 			(*TotalItem).value),
+		textField("truth", "the exact value, where the chip counts it beside the sketch", func(r *TotalItem) string {
+			if !r.Known {
+				return ""
+			}
+			return text(r.Truth)
+		}),
 		textField("flags", "why the answer may not be exact", func(r *TotalItem) string { return r.Flags }),
 	}}
 	t.Field("flags").Whole = always[TotalItem]
