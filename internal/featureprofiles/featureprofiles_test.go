@@ -138,13 +138,13 @@ func TestEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(dir, "edited", "a.go")
-	if err := writeEdited(source, to, []replacement{{"x", "z"}}); err != nil {
+	if err := writeEdited(source, to, []replacement{{"y", "z"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(to); err != nil || string(got) != "z y y" {
+	if got, err := os.ReadFile(to); err != nil || string(got) != "x z z" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := writeEdited(source, to, []replacement{{"y", "z"}}); err == nil || !strings.Contains(err.Error(), "2 times") {
-		t.Errorf("an ambiguous edit: %v", err)
+	if err := writeEdited(source, to, []replacement{{"u", "z"}}); err == nil || !strings.Contains(err.Error(), `no "u"`) {
+		t.Errorf("an edit of what is not there: %v", err)
 	}
 }
