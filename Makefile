@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles
 
 ### help            this list
 help:
@@ -313,6 +313,17 @@ gnmi-clients:
 	$(GO) build -C internal/tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
 	TAMTAM_GNMI_CLI=$(CURDIR)/bin/gnmi_cli $(GO) test -count=1 -run '^TestConformance$$|^TestSubscribeThroughGnmiCLI$$' ./mgmt
 	[ -z "$(GNMIC)" ] || TAMTAM_GNMIC=$(abspath $(GNMIC)) $(GO) test -count=1 -run '^TestConformance$$' ./mgmt
+
+### featureprofiles runs tests of openconfig/featureprofiles, each on a fresh switch, and compares their results with a
+###                 table: make featureprofiles FEATUREPROFILES=FOLDER [ONLY=PATTERN]. FOLDER has a checkout and test
+###                 binaries (go doc ./internal/featureprofiles)
+featureprofiles:
+	@if [ -z "$(FEATUREPROFILES)" ]; then \
+		echo "skipped: FEATUREPROFILES names no folder with a checkout of featureprofiles and its test binaries"; \
+	else \
+		$(MAKE) build && \
+		$(GO) run ./internal/featureprofiles -dir '$(FEATUREPROFILES)' -tamtam bin/tamtam -only '$(ONLY)'; \
+	fi
 
 ### supervisor-test the recipes for supervisord and systemd
 supervisor-test:

@@ -24,13 +24,16 @@ modules=(
 	openconfig-if-ethernet
 	openconfig-if-ip
 	openconfig-if-rates
+	openconfig-if-sdn-ext
 	openconfig-interfaces
 	openconfig-lacp
 	openconfig-lldp
 	openconfig-aft-network-instance
 	openconfig-network-instance
+	openconfig-p4rt
 	openconfig-platform
 	openconfig-platform-port
+	openconfig-platform-transceiver
 	openconfig-qos
 	openconfig-sampling-sflow
 	openconfig-system

@@ -182,7 +182,7 @@ func report(list []named, subjects []subject, m *tree.Model, data func(path stri
 		}
 		c.state++
 		one(&c.stateSubject, has)
-		one(&c.served, node != nil)
+		one(&c.served, has && node != nil) // others are there for clients that name them, without values
 		one(&c.data, node != nil && data != nil && data(n.path))
 	}
 	for _, n := range list {
@@ -192,11 +192,11 @@ func report(list []named, subjects []subject, m *tree.Model, data func(path stri
 		for _, f := range n.families {
 			add(f, n, has)
 		}
-		switch node := m.Find(n.path); {
-		case node == nil && has:
-			missing = append(missing, n.path)
-		case node == nil:
+		switch {
+		case !has:
 			reasons[s.not]++
+		case m.Find(n.path) == nil:
+			missing = append(missing, n.path)
 		}
 	}
 	var b strings.Builder

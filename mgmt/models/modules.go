@@ -8,7 +8,7 @@ import (
 func All() []tree.Module {
 	modules := []tree.Module{
 		interfacesModule(), ethernetModule(), ratesModule(), aggregateModule(), vlanModule(), addressesModule(),
-		portsModule(), lacpModule(),
+		portsModule(), lacpModule(), sdnModule(), transceiverModule(), p4rtModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),

@@ -45,8 +45,8 @@ func systemModule() tree.Module {
 	}}
 }
 
-// platformModule returns the mapping of openconfig-platform: the chassis, the chip, and a component for each
-// front-panel number of ports.
+// platformModule returns the mapping of openconfig-platform: the chassis, the chip, the software, and a component for
+// each front-panel number of ports.
 func platformModule() tree.Module {
 	const resources = "/components/component/integrated-circuit/utilization/resources/resource"
 	kind := func(of string) []tree.Leaf {
@@ -85,6 +85,11 @@ func platformModule() tree.Module {
 			{
 				DB: swss.StateDB, Source: HostFacts, Key: "switch", At: chassis,
 				Leaves: []tree.Leaf{leaf("state/software-version", readOnly(text("software-version")))},
+			},
+			{
+				DB: swss.StateDB, Source: HostFacts, Key: "switch", At: "software", Entry: true,
+				Leaves: append(kind("OPERATING_SYSTEM"),
+					leaf("state/software-version", readOnly(text("software-version")))),
 			},
 		}},
 		{Path: resources, View: "components are what there is", Rows: []tree.Row{
