@@ -42,8 +42,10 @@ func routingModule() tree.Module {
 		{Path: "/routing/static-routes/route", Rows: []tree.Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true,
-				Leaves: []tree.Leaf{leaf("config/next-hop", nextHops()), leaf("state/next-hop", readOnly(nextHops()))},
+				Leaves: []tree.Leaf{leaf("config/next-hop", nextHops())},
 			},
+			{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
+				Leaves: []tree.Leaf{leaf("state/next-hop", hopsInForce())}},
 		}},
 		{Path: "/routing/routes/route", Rows: []tree.Row{
 			{
