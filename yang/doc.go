@@ -7,7 +7,8 @@
 // states, without nodes that the switch does not serve. Names, types, identities, namespaces and paths are theirs, and
 // every description is ours. Further nodes of the switch are in tamtam-* modules, which may augment theirs. The name
 // openconfig-tam is SONiC's, and no such module is published. The module tamtam-deviations lists nodes of the published
-// modules that the switch lacks. It applies only to the published modules, and no code is generated from it.
+// modules that the switch lacks, and those that no Set can write. It applies only to the published modules, and no code
+// is generated from it.
 //
 // After a change of a module, run go generate ./yang. With a checkout of openconfig/public, run also
 // make openconfig UPDATE=1 OPENCONFIG_DIR=..., which compares the modules and writes tamtam-deviations.

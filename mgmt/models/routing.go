@@ -25,7 +25,10 @@ func ownedByInterface(prefix string) []tree.Owned {
 // routingModule returns the mapping of tamtam-routing.
 func routingModule() tree.Module {
 	interfaces := tree.Group{Path: "/routing/interfaces/interface"}
-	addresses := tree.Group{Path: "/routing/interfaces/interface/addresses/address"}
+	addresses := tree.Group{Path: addressPath, Only: func(keys []string) (name, value string) {
+		ip, _, _ := strings.Cut(keys[1], "/")
+		return "IP address", ip
+	}}
 	for _, table := range schema.InterfaceTables {
 		only := routedKind[table]
 		interfaces.Rows = append(interfaces.Rows, tree.Row{
