@@ -628,9 +628,12 @@ func TestSetsOfSwitchAgainstModel(t *testing.T) {
 		devicetest.RunUntilIdle(t, m.sim)
 		m.server, _, _ = devicetest.StartNorthbound(t, m.sim)
 		c, is := chooser{rand.New(rand.NewPCG(seed, 41))}, settings{}
+		codes := map[string]int{}
+		defer func() { t.Logf("Sets by code: %v", codes) }()
 		for range 25 {
 			edits := c.set()
 			want, code := is.after(edits)
+			codes[code]++
 			req := setRequest(t, edits)
 			_, err := m.server.Set(t.Context(), req)
 			if got := status.Code(err).String(); got != code {
