@@ -18,6 +18,9 @@ func TestNetworkInstance(t *testing.T) {
 	static := func(prefix string) string {
 		return ni + "/protocols/protocol[identifier=STATIC][name=static]/static-routes/static[prefix=" + prefix + "]"
 	}
+	ours := func(prefix string) string {
+		return "/routing/static-routes/route[prefix=" + prefix + "]/state/next-hop"
+	}
 	shows(t, map[string]string{
 		"CONFIG_DB DEVICE_METADATA|localhost":         "hostname=leaf1",
 		"CONFIG_DB VLAN|Vlan10":                       "vlanid=10",
@@ -58,6 +61,10 @@ func TestNetworkInstance(t *testing.T) {
 		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/state":           "",
 		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/config/next-hop": `"10.0.0.1"`,
 		static("10.7.0.0/16") + "/next-hops/next-hop[index=0]/state":           "",
+		ours("10.9.0.0/16"): `["10.0.0.3@Vlan10#5"]`,
+		ours("10.8.0.0/16"): `["10.0.0.2"]`,
+		ours("10.7.0.0/16"): "",
+		ours("::/0"):        `["blackhole"]`,
 		static("::/0") +
 			"/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",` +
 			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP"}`,

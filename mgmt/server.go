@@ -265,7 +265,7 @@ func (s *Server) Close() {
 // modelData returns the modules that Capabilities lists. Modules that are not OpenConfig's have their revision as
 // version. The deviations refer to OpenConfig's complete modules, so that nothing is generated from them.
 func modelData() []*gpb.ModelData {
-	models := []*gpb.ModelData{{Name: "tamtam-deviations", Organization: "tamtam", Version: "0.2.0"}}
+	models := []*gpb.ModelData{{Name: "tamtam-deviations", Organization: "tamtam", Version: "0.3.0"}}
 	revisions := map[string]string{"iana-if-type": "2017-01-19", "ietf-interfaces": "2018-02-20"}
 	for _, m := range tamyang.ΓModelData {
 		version := cmp.Or(m.GetVersion(), revisions[m.GetName()])

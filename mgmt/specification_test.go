@@ -135,6 +135,8 @@ func TestBothSides(t *testing.T) {
 		return update(ourAddress("Ethernet8", "192.0.2.1", length), `{"prefix":"192.0.2.1/`+length+`"}`)
 	}
 	theirs := update(theirPort, routedPort)
+	const channel = interfaceList + "[name=PortChannel9]"
+	const lacp, aggregation = "/lacp/interfaces/interface[name=PortChannel9]/config", channel + "/aggregation/config"
 	members := update(theirLAG+"/aggregation/members", `{"member":[{"interface":"Ethernet8"}]}`)
 	for name, tt := range map[string]struct {
 		set  *gpb.SetRequest
@@ -149,11 +151,28 @@ func TestBothSides(t *testing.T) {
 		"the same channel":      {replacing(update(theirLAG, lagDocument), update(theirPort, memberPort), members), "OK"},
 		"a member that leaves": {replacing(update(theirLAG, lagDocument), members, update(theirPort, plainPort)),
 			"InvalidArgument"},
+		"two intervals": {updating(update(lacp, `{"interval":"FAST"}`), update(aggregation, `{"interval":"SLOW"}`)),
+			"InvalidArgument"},
+		"two intervals, ours first": {updating(update(aggregation, `{"interval":"SLOW"}`),
+			update(lacp, `{"interval":"FAST"}`)), "InvalidArgument"},
+		"two intervals, one as it is": {updating(update(lacp, `{"interval":"SLOW"}`),
+			update(aggregation, `{"interval":"FAST"}`)), "InvalidArgument"},
+		"two intervals in a union": {&gpb.SetRequest{UnionReplace: []*gpb.Update{update(lacp, `{"interval":"SLOW"}`),
+			update(aggregation, `{"lag-type":"LACP","interval":"FAST"}`)}}, "InvalidArgument"},
+		"an interval, and left out": {replacing(update(aggregation, `{"lag-type":"LACP","interval":"FAST"}`),
+			update(lacp, `{"name":"PortChannel9"}`)), "InvalidArgument"},
+		"no interval, and given": {replacing(update(lacp, `{"name":"PortChannel9"}`),
+			update(aggregation, `{"lag-type":"LACP","interval":"FAST"}`)), "OK"},
+		"the same interval": {updating(update(lacp, `{"interval":"FAST"}`),
+			update(aggregation, `{"interval":"FAST"}`)), "OK"},
+		"two intervals, then one": {updating(update(lacp, `{"interval":"FAST"}`), update(aggregation, `{"interval":"SLOW"}`),
+			update(lacp, `{"interval":"SLOW"}`)), "OK"},
 		"of two values, the later": {updating(theirs,
 			update(addressAt("Ethernet8", "192.0.2.1")+"/config/prefix-length", "24")), "OK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := aSwitch(t)
+			b.mustSet(updating(update(channel, `{"config":{"type":"iana-if-type:ieee8023adLag"}}`)))
 			before := b.config()
 			_, err := b.client.Set(b.ctx, tt.set)
 			wantErr(t, err, tt.code)
@@ -162,6 +181,28 @@ func TestBothSides(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An interface has an IP address with one prefix length, whichever paths give it.
+func TestOnePrefixLengthOfAnAddress(t *testing.T) {
+	const ip, v6 = "192.0.2.1", "2001:db8::1"
+	ours := func(ip, length string) *gpb.Update { return update(ourAddress("Ethernet8", ip, length), `{}`) }
+	b := aSwitch(t)
+	b.mustSet(updating(ours(ip, "24"), ours(v6, "64"), ours("192.0.2.2", "24")))
+	for _, s := range []*gpb.SetRequest{updating(ours(ip, "25")), updating(ours(v6, "65")),
+		updating(ours("198.51.100.1", "24"), ours("198.51.100.1", "25")),
+		replacing(update(ourRouted("Ethernet8")+"/addresses", `{"address":[{"prefix":"`+ip+`/25"},{"prefix":"`+ip+`/24"}]}`)),
+	} {
+		b.refusedSet(s, "InvalidArgument", ourRouted("Ethernet8")+"/addresses/address[prefix=", "IP address",
+			"is there already, as", "want only one of them")
+	}
+	b.refusedSet(updating(ours(ip, "25")), "InvalidArgument", "IP address 192.0.2.1 is there already, as 192.0.2.1/24")
+	set := updating(ours(ip, "25"))
+	set.Delete = deleting(ourAddress("Ethernet8", ip, "24")).GetDelete()
+	b.mustSet(set)
+	b.mustSet(updating(update(ourAddress("Vlan6", ip, "26"), `{}`))) // another interface
+	b.wantRow("INTERFACE|Ethernet8|192.0.2.1/24", "")
+	b.wantRow("INTERFACE|Ethernet8|192.0.2.1/25", "NULL=NULL")
 }
 
 // A delete of a port's configuration resets it, and deletes of what does not exist are accepted, also where nothing can

@@ -7,7 +7,8 @@
 // states, without nodes that the switch does not serve. Names, types, identities, namespaces and paths are theirs, and
 // every description is ours. Further nodes of the switch are in tamtam-* modules, which may augment theirs. The name
 // openconfig-tam is SONiC's, and no such module is published. The module tamtam-deviations lists nodes of the published
-// modules that the switch lacks. It applies only to the published modules, and no code is generated from it.
+// modules that the switch lacks, and those that no Set can write. It applies only to the published modules, and no code
+// is generated from it.
 //
 // The folder sonic has no served module. Its module sonic-tamtam describes the tables of CONFIG_DB for telemetry to
 // SONiC's own tools, which read it beside SONiC's modules.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/tree"
+
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
@@ -23,6 +25,8 @@ type model struct {
 // A comparison compares our modules with the published ones.
 type comparison struct {
 	ours, theirs model
+	tree         *tree.Model // which of our nodes a Set can write
+	references   []reference
 	shared       []string            // our modules that are published
 	found        map[string][]string // deviations found, by path with prefixes
 	order        []string
@@ -120,6 +124,7 @@ func (c *comparison) compare() []string {
 			problems = append(problems, fmt.Sprintf("module %s is %s; published is %s", name, ours, theirs))
 		}
 	}
+	c.refer()
 	for _, id := range slices.Sorted(maps.Keys(c.theirs.root)) {
 		problems = append(problems, c.node(c.ours.root[id], c.theirs.root[id], "", false)...)
 	}
@@ -161,7 +166,7 @@ func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []
 	if a, b := kind(ours), kind(theirs); a != b {
 		return []string{fmt.Sprintf("%s is a %s; published is a %s", at, a, b)}
 	}
-	if !readOnly && ours.ReadOnly() && !theirs.ReadOnly() {
+	if !readOnly && (ours.ReadOnly() || c.unwritable(at)) && !theirs.ReadOnly() {
 		readOnly = true
 		c.deviate(at, "deviate add { config false; }")
 	} else if theirs.ReadOnly() && !ours.ReadOnly() {
@@ -171,6 +176,75 @@ func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []
 		return c.leaf(ours, theirs, at)
 	}
 	return c.children(ours, theirs, at, readOnly)
+}
+
+// unwritable reports whether our node at a path with prefixes is configuration that no Set can write, and can be
+// declared as such: configuration must not refer to state (RFC 6020, section 9.9).
+func (c *comparison) unwritable(at string) bool {
+	n := c.served(at)
+	return n != nil && n.Config && !n.Writable() && !holdsKey(n) &&
+		!slices.ContainsFunc(c.references, func(r reference) bool {
+			from := c.served(r.from)
+			return within(r.to, at) && !within(r.from, at) && (from == nil || from.Writable())
+		})
+}
+
+func within(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
+
+// served returns our node at a path with prefixes, or nil if there is none.
+func (c *comparison) served(at string) *tree.Node {
+	var path strings.Builder
+	for step := range strings.SplitSeq(strings.Trim(at, "/"), "/") {
+		_, name, _ := strings.Cut(step, ":")
+		path.WriteString("/" + name)
+	}
+	return c.tree.Find(path.String())
+}
+
+// A reference is a leafref of a published leaf of configuration: its path and that of its target, with prefixes.
+type reference struct{ from, to string }
+
+// refer finds the references of the published modules.
+func (c *comparison) refer() {
+	paths := map[*yang.Entry]string{}
+	var leaves []*yang.Entry
+	var walk func(e *yang.Entry, at string)
+	walk = func(e *yang.Entry, at string) {
+		at += "/" + c.theirs.module(e).Prefix.Name + ":" + e.Name
+		paths[e] = at
+		if e.Type != nil && !e.ReadOnly() {
+			leaves = append(leaves, e)
+		}
+		for _, k := range e.Dir {
+			walk(k, at)
+		}
+	}
+	for _, e := range c.theirs.root {
+		walk(e, "")
+	}
+	var add func(e *yang.Entry, t *yang.YangType)
+	add = func(e *yang.Entry, t *yang.YangType) {
+		if t.Kind == yang.Yleafref {
+			if to, err := target(e, t.Path, c.theirs); err == nil {
+				c.references = append(c.references, reference{paths[e], paths[to]})
+			}
+		}
+		for _, u := range t.Type {
+			add(e, u)
+		}
+	}
+	for _, e := range leaves {
+		add(e, e.Type)
+	}
+}
+
+// holdsKey reports whether a node is or contains a leaf to which the key of its list refers. The leaf must be
+// configuration if the list is.
+func holdsKey(n *tree.Node) bool {
+	if n.Type != nil {
+		return n.KeyIndex >= 0
+	}
+	return !n.IsList && slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return k.List == n.List && holdsKey(k) })
 }
 
 // children compares the nodes in a container or list.

@@ -45,7 +45,11 @@ func (c *comparison) deviations() []byte {
     "Where the switch does less than the modules that OpenConfig publishes, of
      those that it serves. It is written by internal/openconfig.";
 
-  oc-ext:openconfig-version "0.2.0";
+  oc-ext:openconfig-version "0.3.0";
+
+  revision "2026-11-30" {
+    description "Configuration that no Set can write is config false.";
+  }
 
   revision "2026-11-26" {
     description "From OpenConfig's whole modules.";

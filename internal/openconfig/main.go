@@ -39,6 +39,9 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if c.tree, err = served(); err != nil {
+		return err
+	}
 	problems := c.compare()
 	for _, p := range problems {
 		fmt.Fprintln(out, p)

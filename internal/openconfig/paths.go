@@ -279,13 +279,18 @@ func page(folder string, data func(path string) bool) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", subjectsFile, err)
 	}
-	redis := swss.Look(swss.Config{}) // the model never queries it
-	defer redis.Close()
-	m, err := tree.New(redis, models.All())
+	m, err := served()
 	if err != nil {
 		return "", err
 	}
 	return pageHead + report(parsePaths(text), subjects, m, data), nil
+}
+
+// served returns the tree that the switch serves.
+func served() (*tree.Model, error) {
+	redis := swss.Look(swss.Config{}) // the model never queries it
+	defer redis.Close()
+	return tree.New(redis, models.All())
 }
 
 // paths runs the command paths. features is a checkout of featureprofiles, or "" to keep the list of paths.

@@ -146,31 +146,54 @@ func hopsByIndex(fields map[string]string) map[string]string {
 // entry's own row is the configured hop. The row is the route in APPL_DB, which has the usable hops of the smallest
 // distance.
 func wayInForce(leaves []tree.Leaf) []tree.Leaf {
+	for i, l := range leaves {
+		leaves[i].Codec = tree.Codec{Get: func(r tree.Record) []string {
+			if is := hopInForce(tree.Record{Fields: r.Own}, r); is.Fields != nil {
+				return l.Codec.Get(is)
+			}
+			return nil
+		}}
+	}
+	return leaves
+}
+
+// hopInForce returns the next hop of a route of APPL_DB by which a configured one is in force, with the configured
+// distance. It has no fields if the route is not static, or does not have the hop.
+func hopInForce(want, route tree.Record) tree.Record {
 	address := func(text string) netip.Addr {
 		if a, err := netip.ParseAddr(text); err == nil && !a.IsUnspecified() {
 			return a
 		}
 		return netip.Addr{}
 	}
-	for i, l := range leaves {
-		leaves[i].Codec = tree.Codec{Get: func(r tree.Record) []string {
-			if r.Field("protocol") != "static" {
-				return nil
-			}
-			want := tree.Record{Fields: r.Own}
-			for _, text := range hopsByIndex(r.Fields) {
-				is := tree.Record{Keys: r.Keys, Fields: tree.JSONFields(text)}
-				if strings.EqualFold(want.Field("blackhole"), "true") == strings.EqualFold(is.Field("blackhole"), "true") &&
-					address(want.Field("address")) == address(is.Field("address")) &&
-					(want.Field("interface") == "" || want.Field("interface") == is.Field("interface")) {
-					is.Fields["distance"] = want.Field("distance")
-					return l.Codec.Get(is)
-				}
-			}
-			return nil
-		}}
+	if route.Field("protocol") != "static" {
+		return tree.Record{}
 	}
-	return leaves
+	for _, text := range hopsByIndex(route.Fields) {
+		is := tree.Record{Keys: route.Keys, Fields: tree.JSONFields(text)}
+		if strings.EqualFold(want.Field("blackhole"), "true") == strings.EqualFold(is.Field("blackhole"), "true") &&
+			address(want.Field("address")) == address(is.Field("address")) &&
+			(want.Field("interface") == "" || want.Field("interface") == is.Field("interface")) {
+			is.Fields["distance"] = want.Field("distance")
+			return is
+		}
+	}
+	return tree.Record{}
+}
+
+// hopsInForce returns the codec of the configured next hops of a static route that are in force.
+func hopsInForce() tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) (hops []string) {
+		configured := hopsByIndex(r.Own)
+		for i := range len(configured) {
+			want := tree.Record{Fields: tree.JSONFields(configured[strconv.Itoa(i)])}
+			if hopInForce(want, r).Fields != nil {
+				hops = append(hops, formatNextHop(want.Field("address"), want.Field("interface"), want.Field("blackhole"),
+					want.Field("distance")))
+			}
+		}
+		return hops
+	}}
 }
 
 func nextHopLeaves(at string) []tree.Leaf {

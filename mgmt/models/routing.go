@@ -25,7 +25,10 @@ func ownedByInterface(prefix string) []tree.Owned {
 // routingModule returns the mapping of tamtam-routing.
 func routingModule() tree.Module {
 	interfaces := tree.Group{Path: "/routing/interfaces/interface"}
-	addresses := tree.Group{Path: "/routing/interfaces/interface/addresses/address"}
+	addresses := tree.Group{Path: addressPath, Only: func(keys []string) (name, value string) {
+		ip, _, _ := strings.Cut(keys[1], "/")
+		return "IP address", ip
+	}}
 	for _, table := range schema.InterfaceTables {
 		only := routedKind[table]
 		interfaces.Rows = append(interfaces.Rows, tree.Row{
@@ -39,9 +42,10 @@ func routingModule() tree.Module {
 		Leaves: routedLeaves("state")})
 	return tree.Module{Name: "tamtam-routing", Groups: []tree.Group{
 		interfaces, addresses,
-		{Path: "/routing/static-routes/route", Rows: staticRouteRows(tree.Row{
-			Leaves: []tree.Leaf{leaf("config/next-hop", nextHops()), leaf("state/next-hop", readOnly(nextHops()))},
-		})},
+		{Path: "/routing/static-routes/route", Rows: append(
+			staticRouteRows(tree.Row{Leaves: []tree.Leaf{leaf("config/next-hop", nextHops())}}),
+			tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
+				Leaves: []tree.Leaf{leaf("state/next-hop", hopsInForce())}})},
 		{Path: "/routing/routes/route", Rows: []tree.Row{
 			{
 				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true,

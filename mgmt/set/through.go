@@ -28,7 +28,9 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	if by == nil {
 		return false, nil
 	}
+	t.putting = given{node: n, keys: a.keys, step: t.step}
 	err := by.Put(ctx, t, a.keys, leaf, a.value)
+	t.putting = given{}
 	if tree.IsUnavailable(err) {
 		return true, err
 	}
@@ -43,6 +45,9 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 func (t *Tx) removeThrough(ctx context.Context, x tree.Target, replace bool) error {
 	whole := x.Node == x.Node.List.Node && (x.Wild() || !replace) || x.Node.Through != nil
 	if by := x.Node.ThroughOf(); by != nil {
+		maps.DeleteFunc(t.given, func(_ string, g given) bool {
+			return g.node.Within(x.Node) && tree.Matches(g.keys, x.Keys)
+		})
 		err := by.Remove(ctx, t, x.Keys, x.Node, whole)
 		if tree.IsUnavailable(err) {
 			return err
@@ -169,10 +174,79 @@ func (t *Tx) Write(ctx context.Context, list string, keys []string, table string
 	for i, r := range e.List.Rows {
 		if r.Table == table && r.Written() && e.Rows[i] != nil {
 			e.touched, e.step = true, t.step
-			if b := e.before[i]; b != nil && len(v) > 0 && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v) {
-				return restore(c, tree.Record{Keys: e.Keys, Fields: e.Rows[i]}, b)
-			}
-			return c.Put(tree.Record{Keys: e.Keys, Fields: e.Rows[i]}, v)
+			return t.give(e, i, c, v)
+		}
+	}
+	return nil
+}
+
+// give writes fields of a row of an entry for [Tx.Write].
+func (t *Tx) give(e *txEntry, row int, c tree.Codec, v []string) error {
+	var had []overridden
+	for _, n := range e.List.Leaves {
+		if e.writes(n) && slices.ContainsFunc(n.Binds, func(b tree.Bind) bool { return b.Row == row }) {
+			had = append(had, overridden{e, n, e.wrote[n], e.Value(n)})
+		}
+	}
+	rec, b := tree.Record{Keys: e.Keys, Fields: e.Rows[row]}, e.before[row]
+	err := error(nil)
+	switch {
+	case len(had) > 0 && len(v) > 0 && slices.Equal(c.Get(rec), v): // keep the form of our path
+	case b != nil && len(v) > 0 && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v):
+		err = restore(c, rec, b)
+	default:
+		err = c.Put(rec, v)
+	}
+	for _, o := range had {
+		if !slices.Equal(e.Value(o.leaf), o.value) {
+			t.overridden = append(t.overridden, o)
+		}
+	}
+	if g := t.putting; g.node != nil && err == nil {
+		g.e, g.row, g.codec, g.value = e, row, c, v
+		if t.given == nil {
+			t.given = map[string]given{}
+		}
+		t.given[tree.EntryID(g.node.List, g.keys)+"\x00"+g.node.Path] = g
+	}
+	return err
+}
+
+// A given is a value of a leaf of OpenConfig's, and where it is written.
+type given struct {
+	node  *tree.Node
+	keys  []string
+	step  int
+	e     *txEntry
+	row   int
+	codec tree.Codec
+	value []string
+}
+
+// An overridden is a value that a step has given a leaf of ours, and that a value at OpenConfig's path has replaced.
+type overridden struct {
+	e     *txEntry
+	leaf  *tree.Node
+	step  int
+	value []string
+}
+
+// checkGiven checks that no data was given two values, at our path and at OpenConfig's.
+func (t *Tx) checkGiven(context.Context) error {
+	check := func(n *tree.Node, keys []string, step int, want, is []string) {
+		if !slices.Equal(want, is) && !t.faults.made.leafUnknown(n, keys) {
+			t.faults.add(step, at(n, keys, fmt.Errorf("%s: this Set has another value for the same data: %s",
+				valueWords(want), valueWords(is))))
+		}
+	}
+	for _, id := range tree.SortedKeys(t.given) {
+		if g := t.given[id]; g.e.present {
+			check(g.node, g.keys, g.step, g.value, g.codec.Get(tree.Record{Keys: g.e.Keys, Fields: g.e.Rows[g.row]}))
+		}
+	}
+	for _, o := range t.overridden {
+		if o.e.present && o.e.wrote[o.leaf] == o.step { // nothing has written it since
+			check(o.leaf, o.e.Keys, o.step, o.value, o.e.Value(o.leaf))
 		}
 	}
 	return nil

@@ -40,6 +40,11 @@ type Tx struct {
 	// with true if they were written.
 	Claim  func([]RowChange) (func(done bool), error)
 	needed map[string]need
+	// given holds values of OpenConfig's leaves that are written in rows of our lists, by entry and path. putting is the
+	// one that is being written; its node is nil if there is none.
+	given      map[string]given
+	putting    given
+	overridden []overridden // values of our leaves that such a value has replaced
 	// replacing is true while the nodes of a replaced path are removed.
 	replacing bool
 	repeated  []repeated

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
+	"tamtam/swss/schema"
 )
 
 // finish completes and checks the entries that a Set touched, unless they are uncertain. The error is that of a
@@ -31,7 +33,7 @@ func (t *Tx) finish(ctx context.Context) error {
 		return err
 	}
 	for _, check := range []func(context.Context) error{
-		t.follow, t.checkContradictions, t.checkNeeds, t.checkRepeated,
+		t.follow, t.checkContradictions, t.checkGiven, t.checkNeeds, t.checkRepeated,
 	} {
 		if err := check(ctx); err != nil {
 			return err
@@ -291,7 +293,7 @@ func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*tree.List]map[string]*txEntry{}
 	for _, e := range touched {
 		was := (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil
-		if e.present || !was || len(e.List.Refs) == 0 || t.faults.made.entryUnknown(e.List, e.Keys) {
+		if e.present || !was || len(e.List.Refs)+len(e.List.RowRefs) == 0 || t.faults.made.entryUnknown(e.List, e.Keys) {
 			continue
 		}
 		if gone[e.List] == nil {
@@ -316,9 +318,34 @@ func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 				return err
 			}
 		}
+		if err := t.rowUsers(ctx, g, gone[g], users); err != nil {
+			return err
+		}
 		for _, name := range tree.SortedKeys(users) {
 			e := gone[g][name]
 			t.faults.add(e.step, tree.Refused(at(g.Node, e.Keys, fmt.Errorf("in use by %s", some(users[name])))))
+		}
+	}
+	return nil
+}
+
+// rowUsers adds the rows without leaves that name deleted entries of a list to the users of these entries.
+func (t *Tx) rowUsers(ctx context.Context, g *tree.List, gone map[string]*txEntry, users map[string][]string) error {
+	rows := t.Model.Find(rights.RowsPath)
+	for _, ref := range g.RowRefs {
+		es, err := t.match(ctx, rows.List, []string{ref.Table, tree.Wildcard})
+		if err != nil {
+			return err
+		}
+		for _, e := range es {
+			name := schema.Referred(ref.To, (&tree.Record{Fields: e.Rows[0]}).Field(ref.Field))
+			switch {
+			case gone[name] == nil:
+			case t.sees(e.Entry, rows):
+				users[name] = append(users[name], fmt.Sprintf("%s of %s|%s", ref.Field, ref.Table, e.Keys[1]))
+			default:
+				users[name] = append(users[name], tree.Hidden)
+			}
 		}
 	}
 	return nil
@@ -363,6 +390,38 @@ func (t *Tx) checkUnique(ctx context.Context, touched []*txEntry) error {
 				return err
 			}
 		}
+	}
+	return t.checkOnly(ctx, touched)
+}
+
+// checkOnly checks that no created entry stands for what another entry beside it stands for: see [tree.Group.Only].
+func (t *Tx) checkOnly(ctx context.Context, touched []*txEntry) error {
+	beside := map[string]map[string][]*txEntry{} // entries by value, by the id of the enclosing entry
+	for _, e := range touched {
+		if e.List.Only == nil || !e.present || !(&finishing{e: e}).Created() || t.entryUnknown(e) {
+			continue
+		}
+		outer := e.Keys[:len(e.List.OuterKeys())]
+		id := tree.EntryID(e.List, outer)
+		if beside[id] == nil {
+			es, err := t.match(ctx, e.List, tree.Extend(outer, e.List))
+			if err != nil {
+				return err
+			}
+			beside[id] = map[string][]*txEntry{}
+			for _, o := range es {
+				if _, v := e.List.Only(o.Keys); !t.entryUnknown(o) {
+					beside[id][v] = append(beside[id][v], o)
+				}
+			}
+		}
+		name, v := e.List.Only(e.Keys)
+		others := slices.DeleteFunc(beside[id][v], func(o *txEntry) bool { return o == e })
+		if len(others) > 0 {
+			t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("%s %s is there already, as %s: want only one of them",
+				name, v, others[0].Keys[len(outer)])))
+		}
+		beside[id][v] = nil // one error reports both
 	}
 	return nil
 }

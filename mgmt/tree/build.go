@@ -353,6 +353,11 @@ func (b *builder) complete() {
 		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // such references are written elsewhere, or never
 			return n.Elsewhere() || n.List.ReadOnly()
 		})
+		for _, r := range g.Rows {
+			if r.Entry && r.Written() {
+				g.RowRefs = append(g.RowRefs, schema.ReferencesTo(r.Table)...)
+			}
+		}
 	}
 	b.ByReference = byReference(b.Lists)
 	for _, g := range b.Lists {

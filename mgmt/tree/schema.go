@@ -80,6 +80,9 @@ type List struct {
 	Makes   []func(Change) (string, []string)
 	Owns    []Owned
 	Refs    []*Node // leaves, anywhere, that name an entry of this list
+	// RowRefs are fields of rows without leaves that name an entry of this list.
+	RowRefs []schema.Reference
+	Only    func(keys []string) (name, value string) // see [Group.Only]
 }
 
 // Hash returns the name of the hash in Redis that holds a row.
@@ -209,6 +212,9 @@ func (grp *List) merge(g *Group) {
 	}
 	if g.Is != nil {
 		grp.is = g.Is
+	}
+	if g.Only != nil {
+		grp.Only = g.Only
 	}
 	grp.Second = grp.Second || g.Second
 }

@@ -33,6 +33,9 @@ type Group struct {
 	Owns []Owned
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
+	// Only returns the name and the value of something of which each enclosing entry can have only one entry of this
+	// list. For example, an interface has an IP address with one prefix length.
+	Only func(keys []string) (name, value string)
 	// Is accepts the fields of a row that makes up an entry. Rows that it rejects belong to another list. nil accepts
 	// all.
 	Is func(fields map[string]string) bool

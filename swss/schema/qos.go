@@ -84,14 +84,19 @@ func (r *reader) ref(field, table string) string {
 	if !ok {
 		return ""
 	}
-	name := v
-	if old, ok := strings.CutPrefix(v, "["+table+"|"); ok {
-		name = strings.TrimSuffix(old, "]")
-	}
+	name := Referred(table, v)
 	if !ValidName(name) {
 		r.bad(field, v, "the name of a row of "+table)
 	}
 	return name
+}
+
+// Referred returns the name of the row of a table that a value of a field names.
+func Referred(table, value string) string {
+	if old, ok := strings.CutPrefix(value, "["+table+"|"); ok {
+		return strings.TrimSuffix(old, "]")
+	}
+	return value
 }
 
 // ignore reads fields that have no effect in this switch. A value after "=" is the switch's fixed behaviour.

@@ -77,7 +77,7 @@ func (f Field) described() Field {
 	case wordKind:
 		f.Form = oneOf(f.words)
 	case refKind:
-		f.Form = "a row of " + f.Form
+		f.Form = rowOf(f.Form)
 	}
 	f.Form = cmp.Or(f.Form, kindForms[f.kind])
 	f.Leaf = f.leafName()
@@ -86,6 +86,9 @@ func (f Field) described() Field {
 	}
 	return f
 }
+
+// rowOf returns the form of a field that names a row of a table.
+func rowOf(table string) string { return "a row of " + table }
 
 // Range returns the least and the greatest number that the field can hold. ok is false if it is not a number.
 func (f *Field) Range() (lo, hi uint64, ok bool) {

@@ -407,6 +407,21 @@ func TablesOf(config string) (list []Table) {
 	return list
 }
 
+// A Reference is a field of a table of CONFIG_DB that names a row of another table: see [Referred].
+type Reference struct{ Table, Field, To string }
+
+// ReferencesTo returns the fields that name rows of a table of CONFIG_DB.
+func ReferencesTo(config string) (list []Reference) {
+	for _, t := range tables() {
+		for _, f := range t.Fields {
+			if t.Config != "" && f.kind == refKind && f.Form == rowOf(config) {
+				list = append(list, Reference{t.Config, f.Name, config})
+			}
+		}
+	}
+	return list
+}
+
 // CheckerOf returns a function that checks a row of a table of CONFIG_DB. It returns nil if there is no such table,
 // or if a row's validity depends on other rows.
 func CheckerOf(config string) func(key string, fields map[string]string) error {
