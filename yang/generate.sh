@@ -28,12 +28,15 @@ modules=(
 	openconfig-lacp
 	openconfig-lldp
 	openconfig-aft-network-instance
+	openconfig-aft-summary
 	openconfig-network-instance
 	openconfig-platform
+	openconfig-platform-pipeline-counters
 	openconfig-platform-port
 	openconfig-qos
 	openconfig-sampling-sflow
 	openconfig-system
+	openconfig-system-utilization
 	openconfig-tam
 	openconfig-vlan
 	# All of tamtam's own, but those of which no node comes.
