@@ -3,11 +3,14 @@ package device
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -17,15 +20,35 @@ import (
 // Machine returns the function for mgmt.Config.Host, which reports on the machine that runs mgmtd. It reads Linux'
 // /proc. Facts that cannot be read there are reported as unknown. version is that of tamtam.
 func Machine(version string) func(table string) map[string]map[string]string {
-	return machine{proc: "/proc", version: version, now: time.Now, space: spaceOf}.table
+	m := &machine{proc: "/proc", etc: "/etc", zone: os.Getenv("TZ"), version: version, now: time.Now, space: spaceOf}
+	return m.table
 }
 
-// A machine is described by a directory like Linux' /proc.
+// A machine is described by directories like Linux' /proc and /etc.
 type machine struct {
-	proc, version string
-	now           func() time.Time
-	space         func(path string) (space, bool)
+	proc, etc, version string
+	zone               string // time zone of the environment (TZ); empty means that of /etc
+	now                func() time.Time
+	space              func(path string) (space, bool)
+
+	mu         sync.Mutex
+	base, last cpuReading // the later is at most cpuPeriod old when it becomes the base
 }
+
+// A cpuReading holds the CPU times of all processes at a time.
+type cpuReading struct {
+	at   time.Time // zero if there is none
+	used map[cpuUser]time.Duration
+}
+
+// A cpuUser identifies a process. Its number alone may have been another's before.
+type cpuUser struct {
+	pid     string
+	started time.Duration // since the boot
+}
+
+// cpuPeriod is the least time over which the use of processors is averaged.
+const cpuPeriod = 3 * time.Second
 
 // A space describes the bytes of a file system: all, those that a user may still take, and those that are taken.
 type space struct{ size, available, utilized uint64 }
@@ -35,7 +58,7 @@ const userHz = 100
 
 const tick = time.Second / userHz
 
-func (m machine) table(name string) map[string]map[string]string {
+func (m *machine) table(name string) map[string]map[string]string {
 	switch name {
 	case models.HostFacts:
 		return map[string]map[string]string{"switch": m.facts()}
@@ -50,7 +73,7 @@ func (m machine) table(name string) map[string]map[string]string {
 }
 
 // mounts returns the file systems on devices. One whose size is unknown is left out.
-func (m machine) mounts() map[string]map[string]string {
+func (m *machine) mounts() map[string]map[string]string {
 	text, err := os.ReadFile(filepath.Join(m.proc, "mounts"))
 	if err != nil {
 		return nil
@@ -76,7 +99,7 @@ func (m machine) mounts() map[string]map[string]string {
 	return rows
 }
 
-func (m machine) facts() map[string]string {
+func (m *machine) facts() map[string]string {
 	row := map[string]string{"software-version": m.version}
 	if boot, ok := m.boot(); ok {
 		row["boot-time"] = strconv.FormatInt(boot.UnixNano(), 10)
@@ -85,14 +108,14 @@ func (m machine) facts() map[string]string {
 }
 
 // boot returns the time when the kernel was started.
-func (m machine) boot() (time.Time, bool) {
+func (m *machine) boot() (time.Time, bool) {
 	text, err := m.field("stat", "btime")
 	seconds, bad := strconv.ParseInt(text, 10, 64)
 	return time.Unix(seconds, 0), err == nil && bad == nil
 }
 
 // field returns the word that follows a name at the beginning of a line of a file. It returns "" if there is none.
-func (m machine) field(file, name string) (string, error) {
+func (m *machine) field(file, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(m.proc, file))
 	if err != nil {
 		return "", err
@@ -106,7 +129,7 @@ func (m machine) field(file, name string) (string, error) {
 	return "", lines.Err()
 }
 
-func (m machine) state() map[string]string {
+func (m *machine) state() map[string]string {
 	row := map[string]string{"current-datetime": m.now().UTC().Format(time.RFC3339Nano)}
 	if text, err := os.ReadFile(filepath.Join(m.proc, "uptime")); err == nil {
 		first, _, _ := strings.Cut(string(text), " ")
@@ -123,18 +146,51 @@ func (m machine) state() map[string]string {
 	if left, ok := m.bytesOf("MemAvailable"); ok && known && left <= all {
 		row["used"] = strconv.FormatUint(all-left, 10)
 	}
+	if name := m.zoneName(); name != "" {
+		row["timezone-name"] = name
+	}
+	if domains := m.searched(); domains != "" {
+		row["search"] = domains
+	}
 	return row
 }
 
+// zoneName returns the name of the time zone, or "" if it has none, such as a zone that is a file of its own.
+func (m *machine) zoneName() string {
+	if zone := strings.TrimPrefix(m.zone, ":"); zone != "" && !filepath.IsAbs(zone) {
+		return zone
+	}
+	file, err := os.Readlink(filepath.Join(m.etc, "localtime"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "UTC"
+	}
+	_, name, _ := strings.Cut(file, "/zoneinfo/")
+	return name
+}
+
+// searched returns the domains of the last line "search" or "domain" of resolv.conf, as the resolver uses it.
+func (m *machine) searched() (domains string) {
+	text, err := os.ReadFile(filepath.Join(m.etc, "resolv.conf"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 1 && (words[0] == "search" || words[0] == "domain") {
+			domains = strings.Join(words[1:], " ")
+		}
+	}
+	return domains
+}
+
 // bytesOf returns an amount of memory.
-func (m machine) bytesOf(name string) (uint64, bool) {
+func (m *machine) bytesOf(name string) (uint64, bool) {
 	text, err := m.field("meminfo", name+":")
 	kib, bad := strconv.ParseUint(text, 10, 54)
 	return kib << 10, err == nil && bad == nil
 }
 
 // processes returns the visible processes by pid. A process that ends during the read is left out.
-func (m machine) processes() map[string]map[string]string {
+func (m *machine) processes() map[string]map[string]string {
 	dirs, err := os.ReadDir(m.proc)
 	if err != nil {
 		return nil
@@ -142,6 +198,7 @@ func (m machine) processes() map[string]map[string]string {
 	boot, known := m.boot()
 	all, _ := m.bytesOf("MemTotal")
 	rows := map[string]map[string]string{}
+	cpu := cpuReading{m.now(), map[cpuUser]time.Duration{}}
 	for _, d := range dirs {
 		if _, err := strconv.ParseUint(d.Name(), 10, 63); err != nil {
 			continue
@@ -150,10 +207,11 @@ func (m machine) processes() map[string]map[string]string {
 		if err != nil {
 			continue
 		}
-		row, started, ok := processRow(string(text))
+		row, used, started, ok := processRow(string(text))
 		if !ok {
 			continue
 		}
+		cpu.used[cpuUser{d.Name(), started}] = used
 		if known {
 			row["start-time"] = strconv.FormatInt(boot.Add(started).UnixNano(), 10)
 		}
@@ -162,20 +220,56 @@ func (m machine) processes() map[string]map[string]string {
 		}
 		rows[d.Name()] = row
 	}
+	for pid, percent := range m.utilization(cpu) {
+		rows[pid]["cpu-utilization"] = percent
+	}
 	return rows
+}
+
+// utilization returns the share that each process has had of the time of all processors, in percent, since a reading at
+// least cpuPeriod ago. Without such a reading, it returns none.
+func (m *machine) utilization(now cpuReading) map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.at.Sub(m.last.at) >= cpuPeriod {
+		m.base, m.last = m.last, now
+	}
+	all := float64(m.processors()) * float64(now.at.Sub(m.base.at))
+	shares := map[string]string{}
+	for who, used := range now.used {
+		if was, ok := m.base.used[who]; ok && used >= was && all > 0 {
+			percent := min(math.Round(float64(used-was)*100/all), 100)
+			shares[who.pid] = strconv.FormatFloat(percent, 'f', 0, 64)
+		}
+	}
+	return shares
+}
+
+// processors returns the number of processors, or 0 if it is unknown.
+func (m *machine) processors() (n int) {
+	text, err := os.ReadFile(filepath.Join(m.proc, "stat"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if number, ok := strings.CutPrefix(line, "cpu"); ok && strings.IndexAny(number, "0123456789") == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // processRow parses a line of /proc/PID/stat (proc(5)). It has a name in parentheses, which can itself contain
 // parentheses, and numbers.
-func processRow(line string) (row map[string]string, started time.Duration, ok bool) {
+func processRow(line string) (row map[string]string, used, started time.Duration, ok bool) {
 	from, to := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if from < 0 || to < from {
-		return nil, 0, false
+		return nil, 0, 0, false
 	}
 	words := strings.Fields(line[to+1:]) // the third and later fields
 	const user, system, start, resident = 14 - 3, 15 - 3, 22 - 3, 24 - 3
 	if len(words) <= resident {
-		return nil, 0, false
+		return nil, 0, 0, false
 	}
 	number := func(i int) uint64 {
 		n, err := strconv.ParseUint(words[i], 10, 40) // also fits in 64 bits as ns or as bytes of pages
@@ -189,5 +283,5 @@ func processRow(line string) (row map[string]string, started time.Duration, ok b
 		"cpu-usage-system": strconv.FormatUint(number(system)*uint64(tick), 10),
 		"memory-usage":     strconv.FormatUint(number(resident)*uint64(os.Getpagesize()), 10),
 	}
-	return row, time.Duration(number(start)) * tick, ok
+	return row, time.Duration(number(user)+number(system)) * tick, time.Duration(number(start)) * tick, ok
 }

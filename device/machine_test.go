@@ -14,7 +14,7 @@ import (
 
 // A machine has the facts of its /proc; facts that /proc lacks are missing.
 func TestMachine(t *testing.T) {
-	proc := t.TempDir()
+	proc, etc := t.TempDir(), t.TempDir()
 	write := func(file, text string) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(proc, file)), 0o700); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,8 @@ func TestMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := machine{proc: proc, version: "v1", now: func() time.Time { return time.Unix(1, 5).In(time.FixedZone("", 3600)) },
+	m := &machine{proc: proc, etc: etc, version: "v1", zone: "Europe/Oslo",
+		now: func() time.Time { return time.Unix(1, 5).In(time.FixedZone("", 3600)) },
 		space: func(path string) (space, bool) {
 			return space{size: 5e9, available: 1e9, utilized: 3_999_999_999}, path != "/unknown"
 		}}
@@ -34,7 +35,8 @@ func TestMachine(t *testing.T) {
 		}
 	}
 	wants(models.HostFacts, "switch", map[string]string{"software-version": "v1"})
-	wants(models.HostState, "switch", map[string]string{"current-datetime": "1970-01-01T00:00:01.000000005Z"})
+	wants(models.HostState, "switch", map[string]string{"current-datetime": "1970-01-01T00:00:01.000000005Z",
+		"timezone-name": "Europe/Oslo"})
 	wants(models.HostProcesses, "7", nil)
 	write("stat", "cpu 1 2\nbtime 1000\n")
 	write("uptime", "12.50 30.1\n")
@@ -47,8 +49,9 @@ func TestMachine(t *testing.T) {
 	write("self/stat", "9 (self) S\n")
 	wants(models.HostFacts, "switch", map[string]string{"software-version": "v1", "boot-time": "1000000000000"})
 	wants(models.HostState, "switch", map[string]string{"current-datetime": "1970-01-01T00:00:01.000000005Z",
-		"up-time":  "12500000000",
-		"physical": "1024000", "free": "102400", "available": "409600", "used": "614400"})
+		"timezone-name": "Europe/Oslo",
+		"up-time":       "12500000000",
+		"physical":      "1024000", "free": "102400", "available": "409600", "used": "614400"})
 	wants(models.HostProcesses, "7", map[string]string{"name": "a (b) c", "cpu-usage-user": "2500000000",
 		"cpu-usage-system": "500000000",
 		"memory-usage":     fmt.Sprint(25 * os.Getpagesize()), "start-time": "1030000000000",
@@ -77,4 +80,72 @@ func FuzzProcessRow(f *testing.F) {
 	f.Add("7 (a) S 1 7 7 0 -1 4194304 1 2 3 4 250 50 0 0 20 0 1 0 3000 1000000 25 1 1")
 	f.Add("7 )(")
 	f.Fuzz(func(_ *testing.T, line string) { processRow(line) })
+}
+
+// The share of a process follows from two readings that are at least three seconds apart. A process with the number of
+// an earlier one has none.
+func TestMachineUtilization(t *testing.T) {
+	proc, now := t.TempDir(), time.Unix(100, 0)
+	m := &machine{proc: proc, now: func() time.Time { return now }}
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(proc, file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(proc, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process := func(user, system, started int) {
+		t.Helper()
+		const line = "7 (a) S 1 7 7 0 -1 4194304 1 2 3 4 %d %d 0 0 20 0 1 0 %d 1000000 25 18 1\n"
+		write("7/stat", fmt.Sprintf(line, user, system, started))
+	}
+	wants := func(want string) {
+		t.Helper()
+		if got := m.table(models.HostProcesses)["7"]["cpu-utilization"]; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	write("stat", "cpu 1 2\ncpu0 1 2\ncpu1 1 2\nbtime 1000\n")
+	process(100, 50, 3000)
+	wants("")
+	now = now.Add(2 * time.Second)
+	process(200, 50, 3000)
+	wants("")
+	now = now.Add(2 * time.Second)
+	process(250, 100, 3000) // 2 of 4 seconds, of two processors
+	wants("25")
+	now = now.Add(time.Second)
+	wants("20") // since the same reading
+	now = now.Add(2 * time.Second)
+	wants("0")
+	now = now.Add(3 * time.Second)
+	process(900, 0, 4000)
+	wants("")
+}
+
+// The time zone is that of the environment, or else that of /etc. A resolver looks in the domains of its last line.
+func TestMachineZoneAndDomains(t *testing.T) {
+	etc := t.TempDir()
+	m := &machine{proc: t.TempDir(), etc: etc, now: time.Now}
+	wants := func(field, want string) {
+		t.Helper()
+		if got := m.table(models.HostState)["switch"][field]; got != want {
+			t.Errorf("%s is %q, want %q", field, got, want)
+		}
+	}
+	wants("timezone-name", "UTC")
+	wants("search", "")
+	if err := os.Symlink("/usr/share/zoneinfo/Asia/Tokyo", filepath.Join(etc, "localtime")); err != nil {
+		t.Fatal(err)
+	}
+	wants("timezone-name", "Asia/Tokyo")
+	m.zone = ":Europe/Oslo"
+	wants("timezone-name", "Europe/Oslo")
+	resolver := "nameserver 192.0.2.1\ndomain one.example\nsearch a.example b.example\n"
+	if err := os.WriteFile(filepath.Join(etc, "resolv.conf"), []byte(resolver), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wants("search", "a.example b.example")
 }

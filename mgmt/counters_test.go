@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,9 @@ func TestTimesOfCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantText(times([]*gpb.Notification{m.GetUpdate()}), "in-octets 100")
+	const lastClear = portE0 + "/state/counters/last-clear"
+	b.shows(t, map[string]string{lastClear: ""})
 	b.mustSet(updating(update("/operations/clear-counters", `{"kind":"interfaces","name":"Ethernet0"}`)))
 	b.wantText(get(inOctets), "in-octets 101")
+	b.shows(t, map[string]string{lastClear: fmt.Sprintf("%q", strconv.FormatInt(at(101).UnixNano(), 10))})
 }

@@ -93,7 +93,8 @@ func TestForwardingTable(t *testing.T) {
 	shows(t, routes, map[string]string{
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.1.0.0/16]/state": `{"openconfig-network-instance:prefix":"10.1.0.0/16",
 			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:BGP",
-			 "openconfig-aft-network-instance:next-hop-group":"` + nextHopGroup(both) + `"}`,
+			"openconfig-aft-network-instance:next-hop-group-network-instance":"default",
+			"openconfig-aft-network-instance:next-hop-group":"` + nextHopGroup(both) + `"}`,
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/next-hop-group":  `"` + nextHopGroup(both) + `"`,
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/origin-protocol": "",
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.3.0.1/32]/state/next-hop-group":  `"` + nextHopGroup([]nextHop{one}) + `"`,
@@ -108,7 +109,7 @@ func TestForwardingTable(t *testing.T) {
 		group + "/next-hops/next-hop[index=7]": "",
 		afts + "/next-hops/next-hop[index=" + one.index() + "]": `{"openconfig-network-instance:index":"` + one.index() + `",
 			"openconfig-network-instance:state":{"index":"` + one.index() + `","ip-address":"10.0.0.1"},
-			"openconfig-network-instance:interface-ref":{"state":{"interface":"Ethernet0"}}}`,
+			"openconfig-network-instance:interface-ref":{"state":{"interface":"Ethernet0","subinterface":0}}}`,
 		afts + "/next-hops/next-hop[index=7]": "",
 	})
 }
@@ -140,6 +141,7 @@ func TestForwardingTableOfLinks(t *testing.T) {
 	}, map[string]string{
 		entry("10.1.0.0/24"): `{"openconfig-network-instance:prefix":"10.1.0.0/24",
 			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:DIRECTLY_CONNECTED",
+			"openconfig-aft-network-instance:next-hop-group-network-instance":"default",
 			"openconfig-aft-network-instance:next-hop-group":"` + group + `"}`,
 		entry("2001:db8::/64") + "/next-hop-group": `"` + group + `"`,
 		entry("fe80::/64"):                         "",
@@ -148,8 +150,9 @@ func TestForwardingTableOfLinks(t *testing.T) {
 		entry("10.5.0.0/24") + "/origin-protocol":  `"openconfig-policy-types:DIRECTLY_CONNECTED"`,
 		afts + "/next-hop-groups/next-hop-group[id=" + group + "]/next-hops/next-hop[index=" + hop.index() +
 			"]/state/weight": `"1"`,
-		at + "/interface-ref/state/interface": `"Vlan10"`,
-		at + "/state/ip-address":              "",
+		at + "/interface-ref/state/interface":    `"Vlan10"`,
+		at + "/interface-ref/state/subinterface": "",
+		at + "/state/ip-address":                 "",
 	})
 }
 
@@ -178,7 +181,7 @@ func TestForwardingTableAtomic(t *testing.T) {
 	list := streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts"))
 	list.Prefix = &gpb.Path{Target: "leaf1"}
 	s := b.subscribe(list)
-	all := s.initial()
+	all := slices.DeleteFunc(s.initial(), func(n *gpb.Notification) bool { return !n.GetAtomic() }) // of aft-summaries
 	if len(all) != 4 {
 		t.Fatalf("%d Notifications, want those of 2 next hops, a group and a route: %v", len(all), all)
 	}
@@ -191,6 +194,7 @@ func TestForwardingTableAtomic(t *testing.T) {
 		append(append(member(hops[0]), member(hops[1])...), `/id "`+group+`"`, `/state/id "`+group+`"`)...)
 	route := afts + "/ipv4-unicast/ipv4-entry[prefix=10.1.0.0/16]"
 	want(all[3], route, 0, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`, `/state/next-hop-group "`+group+`"`,
+		`/state/next-hop-group-network-instance "default"`,
 		`/state/origin-protocol "openconfig-policy-types:STATIC"`)
 	next := func() *gpb.Notification {
 		t.Helper()
@@ -202,9 +206,10 @@ func TestForwardingTableAtomic(t *testing.T) {
 	}
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "protocol=bgp"})
 	want(next(), route, 0, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`, `/state/next-hop-group "`+group+`"`,
+		`/state/next-hop-group-network-instance "default"`,
 		`/state/origin-protocol "openconfig-policy-types:BGP"`)
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "blackhole=true"})
-	want(next(), route, 1, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`,
+	want(next(), route, 2, `/prefix "10.1.0.0/16"`, `/state/prefix "10.1.0.0/16"`,
 		`/state/origin-protocol "openconfig-policy-types:BGP"`)
 	part := b.subscribe(listOf(onceMode, subOf(0, route+"/state/origin-protocol")))
 	for _, n := range part.initial() {

@@ -212,14 +212,18 @@ func TestSampling(t *testing.T) {
 	b.rows(map[string]string{
 		"APPL_DB SFLOW_TABLE:global":            "admin_state=up polling_interval=20",
 		"APPL_DB SFLOW_SESSION_TABLE:Ethernet0": "admin_state=down sample_rate=512 sample_direction=both",
-		"APPL_DB SFLOW_COLLECTOR_TABLE:c":       "collector_ip=192.0.2.9 collector_port=6343",
+		"APPL_DB SFLOW_COLLECTOR_TABLE:c":       "collector_ip=192.0.2.9 collector_port=6343 collector_vrf=default",
+		"APPL_DB SFLOW_COLLECTOR_TABLE:m":       "collector_ip=192.0.2.8 collector_port=6343 collector_vrf=mgmt",
 		"COUNTERS_DB SFLOW_COUNTERS:sflowd":     "agent-address=192.0.2.1",
 	})
 	b.shows(t, map[string]string{all + "/state/enabled": "true", all + "/state/polling-interval": "20",
 		all + "/state/agent-id-ipv4": `"192.0.2.1"`, all + "/state/agent-id-ipv6": "",
 		port + "/state/enabled": "false", port + "/state/ingress-sampling-rate": "512",
-		port + "/state/egress-sampling-rate":                                      "512",
-		all + "/collectors/collector[address=192.0.2.9][port=6343]/state/address": `"192.0.2.9"`})
+		port + "/state/egress-sampling-rate":                                               "512",
+		all + "/collectors/collector[address=192.0.2.9][port=6343]/state/address":          `"192.0.2.9"`,
+		all + "/collectors/collector[address=192.0.2.9][port=6343]/state/network-instance": `"default"`,
+		all + "/collectors/collector[address=192.0.2.8][port=6343]/state/network-instance": "",
+		all + "/state/dscp": "0", all + "/state/sample-size": "128", port + "/state/polling-interval": "20"})
 	b.mustSet(deleting(port + "/config/ingress-sampling-rate"))
 	b.wantRow("SFLOW_SESSION|Ethernet0", "admin_state=up sample_direction=rx")
 	b.mustSet(deleting(port))

@@ -20,6 +20,7 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceRepresented: s.representedRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
+		models.SourceAFTSummary: s.aftSummaries, models.SourcePoliced: s.policed,
 	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A tally holds how many entries a list has, and how many of them are not in force, at one change count of its tables.
+// A tally holds what was counted in a list, at one change count of its tables.
 type tally struct {
 	change uint64
 	row    map[string]string
@@ -36,10 +36,28 @@ func (s *Server) tallied(ctx context.Context, _ string) (map[string]map[string]s
 	return out, nil
 }
 
-// tally counts the entries of a list by their leaves status and not-in-force. It returns the last count if no row has
-// changed since.
+// tally counts the entries of a list by their leaves status and not-in-force.
 func (s *Server) tally(ctx context.Context, g *tree.List, status, behind *tree.Node) (map[string]string, error) {
-	sel := s.model.SelectLeaves(g.Node, func(n *tree.Node) bool { return n == status || n == behind })
+	return s.counted(ctx, g, func(n *tree.Node) bool { return n == status || n == behind },
+		func(es []*tree.Entry) map[string]string {
+			count := map[string]int{}
+			for _, e := range es {
+				count[e.Standing(status, behind)]++
+			}
+			row := map[string]string{"entries": strconv.Itoa(len(es))}
+			for _, word := range []string{schema.StatusPending, schema.StatusFailed, schema.StatusUnknown} {
+				row[word] = strconv.Itoa(count[word])
+			}
+			return row
+		})
+}
+
+// counted returns what count returns for the entries of a list, read with some leaves. It returns the last result if no
+// row has changed since.
+func (s *Server) counted(
+	ctx context.Context, g *tree.List, leaves func(*tree.Node) bool, count func([]*tree.Entry) map[string]string,
+) (map[string]string, error) {
+	sel := s.model.SelectLeaves(g.Node, leaves)
 	r, err := s.reader.Cached(ctx, s.hub, s.model, sel, nil)
 	if err != nil {
 		return nil, err
@@ -52,14 +70,69 @@ func (s *Server) tally(ctx context.Context, g *tree.List, status, behind *tree.N
 	if err != nil {
 		return nil, err
 	}
-	count := map[string]int{}
-	for _, e := range data[g] {
-		count[e.Standing(status, behind)]++
-	}
-	row := map[string]string{"entries": strconv.Itoa(len(data[g]))}
-	for _, word := range []string{schema.StatusPending, schema.StatusFailed, schema.StatusUnknown} {
-		row[word] = strconv.Itoa(count[word])
-	}
+	row := count(data[g])
 	s.tallies[g] = tally{change, row}
 	return row, nil
+}
+
+// aftSummaries returns the rows of [models.SourceAFTSummary]: how many routes there are of each origin. Routes are
+// counted again when rows have changed.
+func (s *Server) aftSummaries(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	s.tallying.Lock()
+	defer s.tallying.Unlock()
+	out := map[string]map[string]string{}
+	for _, family := range []string{"ipv4", "ipv6"} {
+		list := "/network-instances/network-instance/afts/" + family + "-unicast/" + family + "-entry"
+		origin := s.model.Find(list + "/state/origin-protocol")
+		t, err := s.counted(ctx, origin.List, func(n *tree.Node) bool { return n == origin },
+			func(es []*tree.Entry) map[string]string {
+				n := map[string]int{}
+				for _, e := range es {
+					n[tree.First(e.Value(origin))]++
+				}
+				delete(n, "") // the origin has no name in OpenConfig
+				row := map[string]string{}
+				for name, routes := range n {
+					row[name] = strconv.Itoa(routes)
+				}
+				return row
+			})
+		if err != nil {
+			return nil, err
+		}
+		for name, routes := range t {
+			out[family+"-unicast|"+name] = map[string]string{"aft-entries": routes}
+		}
+	}
+	return out, nil
+}
+
+// policed returns the row of [models.SourcePoliced]: sums over all trap groups with a policer, of the colours that it
+// drops.
+func (s *Server) policed(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	const state = "/copp/groups/group/state/"
+	all := s.model.Find(state + "meter-type").List
+	sel := s.model.SelectLeaves(all.Node, func(n *tree.Node) bool { return strings.HasPrefix(n.Path, state) })
+	data, err := s.reader.Collect(ctx, s.model, sel, nil)
+	if err != nil {
+		return nil, err
+	}
+	row := map[string]string{}
+	for _, unit := range []string{"packets", "octets"} {
+		sum, parts, known := uint64(0), 0, true
+		for _, e := range data[all] {
+			value := func(leaf string) string { return tree.First(e.Value(s.model.Find(state + leaf))) }
+			for _, colour := range []string{"green", "yellow", "red"} {
+				if value("meter-type") == "" || !strings.EqualFold(value(colour+"-action"), "drop") {
+					continue
+				}
+				n, err := strconv.ParseUint(value(colour+"-"+unit), 10, 64)
+				sum, parts, known = sum+n, parts+1, known && err == nil
+			}
+		}
+		if known && parts > 0 {
+			row[unit] = strconv.FormatUint(sum, 10)
+		}
+	}
+	return map[string]map[string]string{"switch": row}, nil
 }

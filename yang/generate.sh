@@ -29,14 +29,17 @@ modules=(
 	openconfig-lacp
 	openconfig-lldp
 	openconfig-aft-network-instance
+	openconfig-aft-summary
 	openconfig-network-instance
 	openconfig-p4rt
 	openconfig-platform
+	openconfig-platform-pipeline-counters
 	openconfig-platform-port
 	openconfig-platform-transceiver
 	openconfig-qos
 	openconfig-sampling-sflow
 	openconfig-system
+	openconfig-system-utilization
 	openconfig-tam
 	openconfig-vlan
 	# All of tamtam's own, but those of which no node comes.

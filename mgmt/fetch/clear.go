@@ -97,6 +97,7 @@ func since(was string, is map[string]string) (row map[string]string, at time.Tim
 	}
 	at, _ = time.Parse(time.RFC3339Nano, base[ClearedAt]) // zero if it is not known
 	out := maps.Clone(is)
+	out[tree.ClearedField] = base[ClearedAt]
 	anew := map[bool]bool{} // true for a kind of statistics that has restarted, by isDebug
 	for f, v := range base {
 		group, ok := strings.CutPrefix(f, schema.FieldCountedSince)

@@ -72,6 +72,8 @@ func aclModule() tree.Module {
 	number := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
 	inForce := append(entryLeaves("state"), leaf("state/sequence-id", number))
 	return tree.Module{Name: "openconfig-acl", Groups: append(bindings(), []tree.Group{
+		{Path: "/", Rows: []tree.Row{{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey,
+			Leaves: []tree.Leaf{leaf("acl/state/counter-capability", constant("AGGREGATE_ONLY"))}}}},
 		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]tree.Codec{"type": aclType()},
 			Rows: []tree.Row{set, all}},
 		{Path: entry, View: inTables, Keys: map[string]tree.Codec{"sequence-id": {Get: sequence}}, Rows: []tree.Row{

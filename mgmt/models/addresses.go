@@ -1,7 +1,9 @@
 package models
 
 import (
+	"cmp"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"tamtam/mgmt/tree"
@@ -66,7 +68,27 @@ func ipEnabled() []tree.Group {
 	}
 	below.Rows = append(below.Rows,
 		tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: leaves("", "state", yes)})
+	sized := func(table, kind, at string) tree.Row {
+		return tree.Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind, Leaves: []tree.Leaf{
+			leaf(at+"ipv4/state/mtu", ipMTU()), leaf(at+"ipv6/state/mtu", ipMTU()),
+		}}
+	}
+	below.Rows = append(below.Rows, sized(schema.AppPort, "Ethernet", ""), sized(schema.AppLAG, "PortChannel", ""))
+	vlan.Rows = append(vlan.Rows, sized(schema.AppVLAN, "Vlan", "routed-vlan/"))
 	return []tree.Group{below, vlan}
+}
+
+// ipMTU returns the codec of the largest IP packet. The row is that of the port, PortChannel or VLAN; the entry's own
+// row is that of the router interface.
+func ipMTU() tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		on, err := strconv.Atoi(cmp.Or(r.Field("mtu"), strconv.Itoa(schema.DefaultMTU)))
+		if err != nil || r.Own == nil {
+			return nil
+		}
+		own, _ := strconv.ParseUint(tree.Record{Fields: r.Own}.Field("mtu"), 10, 16) // 0 if there is none
+		return tree.One(strconv.Itoa(schema.Interface{MTU: uint16(own)}.MTUOn(on)))
+	}}
 }
 
 // ofInterface returns a function that accepts the keys of entries below a VLAN interface, or below any other interface.

@@ -36,10 +36,20 @@ func aftModules() []tree.Module {
 			Leaves: leaves,
 		}}
 	}
+	subinterface := tree.Codec{Get: func(r tree.Record) []string {
+		if name := r.Field("interface"); name == "" || strings.HasPrefix(name, "Vlan") {
+			return nil
+		}
+		return tree.One("0")
+	}}
 	m := tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
-		{Path: afts + "/next-hops/next-hop", Rows: next("index", visitHops,
+		{Path: afts + "/next-hops/next-hop", Rows: append(next("index", visitHops,
 			leaf("state/ip-address", readOnly(text("address"))),
-			leaf("interface-ref/state/interface", readOnly(text("interface"))))},
+			leaf("interface-ref/state/interface", readOnly(text("interface"))),
+			leaf("interface-ref/state/subinterface", subinterface)), tree.Row{
+			DB: swss.ApplDB, Table: schema.AppNeigh, Key: "{*}", Of: "neigh", Each: "index", Fold: resolvedHops,
+			Leaves: []tree.Leaf{leaf("state/mac-address", mac("mac"))},
+		})},
 		{Path: afts + "/next-hop-groups/next-hop-group", Rows: next("id", visitGroups)},
 		{Path: afts + "/next-hop-groups/next-hop-group/next-hops/next-hop", Rows: next("id index", visitMembers,
 			leaf("state/weight", readOnly(text("weight"))))},
@@ -68,11 +78,52 @@ func aftModules() []tree.Module {
 		link.Leaves = []tree.Leaf{leaf("state/origin-protocol", constant("DIRECTLY_CONNECTED"))}
 		row.Leaves = []tree.Leaf{leaf("state/origin-protocol", origin)}
 		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
-		link.Leaves = []tree.Leaf{leaf("state/next-hop-group", readOnly(text("group")))}
-		row.Leaves = []tree.Leaf{leaf("state/next-hop-group", group)}
+		link.Leaves = []tree.Leaf{leaf("state/next-hop-group", readOnly(text("group"))), inInstance(text("group"))}
+		row.Leaves = []tree.Leaf{leaf("state/next-hop-group", group), inInstance(group)}
 		to.Groups = append(to.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
 	}
-	return []tree.Module{m, to}
+	return []tree.Module{m, to, summaryModule(afts)}
+}
+
+// inInstance returns the leaf with the network instance of a route's group of next hops, for the codec of the group.
+func inInstance(group tree.Codec) tree.Leaf {
+	return leaf("state/next-hop-group-network-instance", tree.Codec{Get: func(r tree.Record) []string {
+		if group.Get(r) == nil {
+			return nil
+		}
+		return tree.One("default")
+	}})
+}
+
+// SourceAFTSummary is the source of the numbers of routes. It has a row for each family and origin-protocol, such as
+// "ipv4-unicast|STATIC", with the field aft-entries.
+const SourceAFTSummary = "aft-summaries"
+
+// summaryModule returns the mapping of openconfig-aft-summary.
+func summaryModule(afts string) tree.Module {
+	m := tree.Module{Name: "openconfig-aft-summary"}
+	for _, family := range []string{"ipv4-unicast", "ipv6-unicast"} {
+		m.Groups = append(m.Groups, tree.Group{Path: afts + "/aft-summaries/" + family + "/protocols/protocol",
+			Rows: []tree.Row{{
+				DB: swss.StateDB, Source: SourceAFTSummary, Key: family + "|{origin-protocol}", Entry: true, Counter: true,
+				Leaves: []tree.Leaf{leaf("state/counters/aft-entries", readOnly(text("aft-entries")))},
+			}}})
+	}
+	return m
+}
+
+// resolvedHops returns the MAC address of each next hop that is a neighbour, by the number of the next hop. keys of
+// neighbours are those of NEIGH_TABLE.
+func resolvedHops(neighbours map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, key := range tree.SortedKeys(neighbours) {
+		name, address, _ := strings.Cut(key, ":")
+		text, err := json.Marshal(map[string]string{"mac": neighbours[key]})
+		if a, bad := netip.ParseAddr(address); bad == nil && err == nil && neighbours[key] != "" {
+			out[hop{Address: a.String(), Interface: name}.index()] = string(text)
+		}
+	}
+	return out
 }
 
 // ofFamilyOf returns a function that accepts keys whose last key is a network of a family.

@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/tree"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -132,4 +134,53 @@ func (cg cage) split(c tree.Change, n, speed int) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// breakoutModule returns the mapping of openconfig-platform-port: the interfaces in force of each port on the front
+// panel. The mode is written at their interface.
+func breakoutModule() tree.Module {
+	speed := words("speed", "", speeds...)
+	return tree.Module{Name: "openconfig-platform-port", Groups: []tree.Group{{
+		Path: "/components/component/port/breakout-mode/groups/group",
+		View: "it is written in " + interfacesPath + "/breakout-mode",
+		Rows: []tree.Row{{
+			DB: swss.ApplDB, Table: schema.AppPort, Key: "{*}", Of: "index speed lanes", Each: "name index",
+			Fold: breakoutGroups, Entry: true, Leaves: append(numbers("state", "num-breakouts", "num-physical-channels"),
+				leaf("state/breakout-speed", readOnly(speed))),
+		}},
+	}}}
+}
+
+// breakoutGroups returns the groups of alike interfaces of each port on the front panel, in the order of their first
+// interfaces. Each interface has its port's number, its speed and its lanes.
+func breakoutGroups(interfaces map[string]string) map[string]string {
+	type group struct {
+		Speed string `json:"speed"`
+		Lanes string `json:"num-physical-channels"`
+		Count int    `json:"num-breakouts,string"`
+	}
+	ports := map[string][]group{}
+	for _, name := range slices.SortedFunc(maps.Keys(interfaces), schema.CompareNames) {
+		f := strings.Split(interfaces[name], "|")
+		if len(f) != 3 || f[0] == "" || f[2] == "" {
+			continue
+		}
+		g := group{f[1], strconv.Itoa(strings.Count(f[2], ",") + 1), 0}
+		same := func(o group) bool { return o.Speed == g.Speed && o.Lanes == g.Lanes }
+		i := slices.IndexFunc(ports[f[0]], same)
+		if i < 0 {
+			i = len(ports[f[0]])
+			ports[f[0]] = append(ports[f[0]], g)
+		}
+		ports[f[0]][i].Count++
+	}
+	out := map[string]string{}
+	for port, groups := range ports {
+		for i, g := range groups {
+			if text, err := json.Marshal(g); err == nil {
+				out[fmt.Sprintf("%s%s %d", portComponent, port, i+1)] = string(text)
+			}
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -49,7 +50,7 @@ func interfacesModule() tree.Module {
 	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
 	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
-	for _, name := range []string{"carrier-transitions", "interface-transitions"} {
+	for _, name := range []string{"carrier-transitions", "interface-transitions", "link-transitions"} {
 		ports.Leaves = append(ports.Leaves, leaf("state/counters/"+name, readOnly(number("flap_count", "%d"))))
 	}
 	counted := objectRow(schema.CountersPortNameMap, "{name}")
@@ -59,6 +60,7 @@ func interfacesModule() tree.Module {
 	}
 	counted.Leaves = append(counted.Leaves,
 		leaf("state/counters/in-unknown-protos", readOnly(text("SAI_PORT_STAT_IF_IN_UNKNOWN_PROTOS"))),
+		leaf("state/counters/in-fcs-errors", readOnly(text(crcErrors))), lastClear(),
 		leaf("state/counters/counted-since", readOnly(text(schema.FieldCountedSince+schema.GroupPort))))
 	return tree.Module{Name: "openconfig-interfaces", Groups: []tree.Group{
 		{Path: interfacesPath, Owns: ownedByInterface(""), Rows: []tree.Row{
@@ -77,6 +79,20 @@ func interfacesModule() tree.Module {
 		}},
 		subinterfaces(),
 	}}
+}
+
+// crcErrors is the statistic of frames that a port received with a wrong FCS.
+const crcErrors = "SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS"
+
+// lastClear returns the leaf with the time when counters were last cleared.
+func lastClear() tree.Leaf {
+	return leaf("state/counters/last-clear", tree.Codec{Get: func(r tree.Record) []string {
+		at, err := time.Parse(time.RFC3339Nano, r.Field(tree.ClearedField))
+		if err != nil || at.UnixNano() < 0 {
+			return nil
+		}
+		return tree.One(strconv.FormatInt(at.UnixNano(), 10))
+	}})
 }
 
 // alwaysEnabled returns the leaves that state that a loopback is enabled, and none for other kinds of interfaces.
@@ -189,7 +205,8 @@ func subinterfaces() tree.Group {
 	oper := func(table, kind string, leaves []tree.Leaf) {
 		g.Rows = append(g.Rows, tree.Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind, Leaves: leaves})
 	}
-	oper(schema.AppPort, "Ethernet", operLeaves("state"))
+	oper(schema.AppPort, "Ethernet", append(operLeaves("state"),
+		leaf("state/counters/carrier-transitions", readOnly(number(schema.FieldFlapCount, "%d")))))
 	oper(schema.AppLAG, "PortChannel", operLeaves("state"))
 	oper(schema.AppInterface, "", []tree.Leaf{leaf("state/oper-status", of("Loopback", constant("UP")))})
 	for _, table := range schema.InterfaceTables {
@@ -218,6 +235,7 @@ func subinterfaces() tree.Group {
 			leaf("state/counters/"+leafName, readOnly(text("SAI_ROUTER_INTERFACE_STAT_"+stat))))
 	}
 	slices.SortFunc(counted.Leaves, func(a, b tree.Leaf) int { return strings.Compare(a.Path, b.Path) })
+	counted.Leaves = append(counted.Leaves, lastClear())
 	g.Rows = append(g.Rows, counted)
 	return g
 }
@@ -238,6 +256,7 @@ func ethernetModule() tree.Module {
 	counted.Only = "Ethernet"
 	for _, s := range [][2]string{
 		{"in-maxsize-exceeded", "ETHER_RX_OVERSIZE_PKTS"}, {"in-undersize-frames", "ETHER_STATS_UNDERSIZE_PKTS"},
+		{"in-crc-errors", "ETHER_STATS_CRC_ALIGN_ERRORS"},
 		{"in-jabber-frames", "ETHER_STATS_JABBERS"}, {"in-fragment-frames", "ETHER_STATS_FRAGMENTS"},
 	} {
 		counted.Leaves = append(counted.Leaves,
@@ -309,6 +328,12 @@ func aggregateModule() tree.Module {
 		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel", Leaves: []tree.Leaf{
 			leaf("aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)),
 			leaf("aggregation/state/min-links", orElse(text("min_links"), "1")),
+			leaf("aggregation/state/lag-speed", tree.Codec{Get: func(r tree.Record) []string {
+				if r.Field(schema.FieldOperStatus) == schema.OperUnknown {
+					return nil
+				}
+				return tree.One(r.Field(schema.FieldActiveSpeed))
+			}}),
 		}},
 		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{*}|{name}", Only: "Ethernet",
 			Leaves: []tree.Leaf{leaf("ethernet/config/aggregate-id", tree.Codec{Get: channel.Get, Through: memberThrough()})}},

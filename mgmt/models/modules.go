@@ -10,7 +10,7 @@ func All() []tree.Module {
 		interfacesModule(), ethernetModule(), ratesModule(), aggregateModule(), vlanModule(), addressesModule(),
 		portsModule(), lacpModule(), sdnModule(), transceiverModule(), p4rtModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
-		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
+		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
 		outputsModule(), debugCounterModule(),

@@ -2,14 +2,17 @@ package models
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+	"tamtam/tam/sflow"
 )
 
 // sFlowSessions is the list in which the settings of ports are written.
@@ -38,18 +41,23 @@ func samplingModule() tree.Module {
 	return tree.Module{Name: "openconfig-sampling-sflow", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: all("config")},
-			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Leaves: all("state")},
+			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Leaves: append(all("state"),
+				leaf("sampling/sflow/state/dscp", constant("0")),
+				leaf("sampling/sflow/state/sample-size", constant(strconv.Itoa(sflow.MaxHeader))))},
 			{DB: swss.CountersDB, Table: schema.CountersSFlow, Key: schema.SFlowAgent, Counter: true,
 				Leaves: []tree.Leaf{agent("ipv4"), agent("ipv6")}},
 		}},
 		{Path: at + "/collectors/collector", View: written, Rows: []tree.Row{{
-			DB: swss.ApplDB, Table: schema.AppSFlowCollector, Key: "{*}", Of: "collector_ip collector_port",
+			DB: swss.ApplDB, Table: schema.AppSFlowCollector, Key: "{*}", Of: "collector_ip collector_port collector_vrf",
 			Each: "address port", Fold: sFlowCollectors, Entry: true,
+			Leaves: []tree.Leaf{leaf("state/network-instance", readOnly(words("vrf", "", "default", "default")))},
 		}}},
 		{Path: at + "/interfaces/interface", View: written, Second: true, Through: samplingThrough(), Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: "{name}", Fits: port, Entry: true,
 				Leaves: sampledPort("config")},
 			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: "{name}", Fits: port, Leaves: sampledPort("state")},
+			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Leaves: []tree.Leaf{
+				leaf("state/polling-interval", readOnly(number("polling_interval", "%d")))}},
 		}},
 	}}
 }
@@ -58,9 +66,10 @@ func samplingModule() tree.Module {
 func sFlowCollectors(rows map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, text := range rows {
-		address, port, _ := strings.Cut(text, "|")
-		if a, err := netip.ParseAddr(address); err == nil && port != "" {
-			out[a.String()+" "+port] = "{}"
+		f := strings.Split(text, "|")
+		if a, err := netip.ParseAddr(f[0]); err == nil && len(f) == 3 && f[1] != "" {
+			vrf, _ := json.Marshal(map[string]string{"vrf": f[2]}) // strings can be encoded
+			out[a.String()+" "+f[1]] = string(vrf)
 		}
 	}
 	return out

@@ -22,6 +22,8 @@ func systemModule() tree.Module {
 			}},
 			{DB: swss.StateDB, Source: HostState, Key: "switch", Counter: true, Leaves: []tree.Leaf{
 				host("state/current-datetime", "current-datetime"), host("state/up-time", "up-time"),
+				host("clock/state/timezone-name", "timezone-name"),
+				leaf("system/dns/state/search", readOnly(list("search"))),
 				host("memory/state/physical", "physical"), host("memory/state/free", "free"),
 				host("memory/state/available", "available"), host("memory/state/used", "used"),
 			}},
@@ -31,6 +33,7 @@ func systemModule() tree.Module {
 				leaf("state/name", readOnly(text("name"))), leaf("state/start-time", readOnly(text("start-time"))),
 				leaf("state/cpu-usage-user", readOnly(text("cpu-usage-user"))),
 				leaf("state/cpu-usage-system", readOnly(text("cpu-usage-system"))),
+				leaf("state/cpu-utilization", readOnly(text("cpu-utilization"))),
 				leaf("state/memory-usage", readOnly(text("memory-usage"))),
 				leaf("state/memory-utilization", readOnly(text("memory-utilization"))),
 			}},
@@ -48,7 +51,9 @@ func systemModule() tree.Module {
 // platformModule returns the mapping of openconfig-platform: the chassis, the chip, the software, and a component for
 // each front-panel number of ports.
 func platformModule() tree.Module {
-	const resources = "/components/component/integrated-circuit/utilization/resources/resource"
+	const components, there = "/components/component", "components are what there is"
+	const policed = "integrated-circuit/pipeline-counters/control-plane-traffic/state/"
+	const resources = components + "/integrated-circuit/utilization/resources/resource"
 	kind := func(of string) []tree.Leaf {
 		list := []tree.Leaf{leaf("state/type", constant(of)), leaf("state/removable", constant("false")),
 			leaf("state/empty", constant("false"))}
@@ -67,14 +72,14 @@ func platformModule() tree.Module {
 			leaf("state/base-mac-address", readOnly(text("mac")))),
 	}
 	return tree.Module{Name: "openconfig-platform", Groups: []tree.Group{
-		{Path: "/components/component", View: "components are what there is", Rows: []tree.Row{
+		{Path: components, View: there, Rows: []tree.Row{
 			metadata,
 			{
-				DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, At: "chip", Entry: true,
+				DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, At: chip, Entry: true,
 				Leaves: kind("INTEGRATED_CIRCUIT"),
 			},
 			{
-				DB: swss.StateDB, Table: schema.StateHealth, Key: "syncd", At: "chip", Counter: true, Leaves: []tree.Leaf{
+				DB: swss.StateDB, Table: schema.StateHealth, Key: "syncd", At: chip, Counter: true, Leaves: []tree.Leaf{
 					leaf("state/oper-status", readOnly(words(schema.HealthState, "INACTIVE", "ACTIVE", schema.HealthReady))),
 				},
 			},
@@ -92,13 +97,22 @@ func platformModule() tree.Module {
 					leaf("state/software-version", readOnly(text("software-version")))),
 			},
 		}},
-		{Path: resources, View: "components are what there is", Rows: []tree.Row{
-			{
-				DB: swss.CountersDB, Table: schema.CountersCRM, Key: "STATS", At: "chip", Each: "name", Fold: crmResources,
-				Entry: true, Counter: true,
-				Leaves: []tree.Leaf{leaf("state/used", readOnly(text("used"))), leaf("state/free", readOnly(text("free")))},
-			},
+		{Path: components + "/subcomponents/subcomponent", View: there, Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{*}", Of: "index", At: chassis, Each: "name", Fold: frontPanel,
+				Entry: true},
+			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, At: chassis, Each: "name", Entry: true,
+				Fold: func(map[string]string) map[string]string { return map[string]string{chip: "{}"} }},
 		}},
+		{Path: resources, View: there, Rows: crmRows(chip,
+			leaf("state/used", readOnly(text("used"))), leaf("state/free", readOnly(text("free"))))},
+		{Path: "/system/utilization/resources/resource", View: there, Rows: crmRows("",
+			leaf("state/active-component-list", constant(chip)))},
+		{Path: components, Rows: []tree.Row{{
+			DB: swss.StateDB, Source: SourcePoliced, Key: "switch", At: chip, Counter: true, Leaves: []tree.Leaf{
+				leaf(policed+"dropped-aggregate", readOnly(text("packets"))),
+				leaf(policed+"dropped-bytes-aggregate", readOnly(text("octets"))),
+			},
+		}}},
 		{Path: interfacesPath, Rows: []tree.Row{
 			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet",
 				Leaves: []tree.Leaf{leaf("state/hardware-port", tree.Codec{Get: hardwarePort})}},
@@ -106,8 +120,12 @@ func platformModule() tree.Module {
 	}}
 }
 
-// chassis is the component that has all others.
-const chassis = "chassis"
+// SourcePoliced is the source of the row "switch" with the packets and the octets that the policers of trap groups
+// dropped. A sum with an unknown part is absent.
+const SourcePoliced = "policed"
+
+// chassis is the component that has all others, such as the chip.
+const chassis, chip = "chassis", "chip"
 
 // portComponent is the prefix of the component's name, before the front-panel number.
 const portComponent = "port-"
@@ -125,6 +143,44 @@ func frontPanel(numbers map[string]string) map[string]string {
 	for _, n := range numbers {
 		if n != "" {
 			out[portComponent+n] = "{}"
+		}
+	}
+	return out
+}
+
+// crmRows returns the rows of a resource of the chip, in the component at or everywhere: its use and its thresholds.
+func crmRows(at string, leaves ...tree.Leaf) []tree.Row {
+	rows := []tree.Row{
+		{Key: "STATS", Fold: crmResources, Entry: true, Leaves: leaves},
+		{Key: schema.CRMThresholds, Fold: crmThresholds, Leaves: []tree.Leaf{
+			leaf("state/used-threshold-upper", readOnly(text("high"))),
+			leaf("state/used-threshold-upper-clear", readOnly(text("low"))),
+		}},
+	}
+	if at != "" {
+		rows[1].Leaves = append(rows[1].Leaves,
+			leaf("state/used-threshold-upper-exceeded", readOnly(text("exceeded"))))
+	}
+	for i := range rows {
+		rows[i].DB, rows[i].Table, rows[i].At, rows[i].Each = swss.CountersDB, schema.CountersCRM, at, "name"
+		rows[i].Counter = true
+	}
+	return rows
+}
+
+// crmThresholds returns the thresholds of each resource, from its fields RESOURCE_high, RESOURCE_low and
+// RESOURCE_exceeded.
+func crmThresholds(fields map[string]string) map[string]string {
+	out := map[string]string{}
+	for f, high := range fields {
+		name, ok := strings.CutSuffix(f, "_high")
+		if !ok {
+			continue
+		}
+		text, err := json.Marshal(map[string]string{"high": high, "low": fields[name+"_low"],
+			"exceeded": fields[name+"_exceeded"]})
+		if err == nil {
+			out[name] = string(text)
 		}
 	}
 	return out

@@ -333,7 +333,7 @@ func (b *builder) addRow(g *List, r Row) error {
 			return fmt.Errorf("no row of APPL_DB %s is in front of it", table)
 		}
 	}
-	if r.At != "" && len(t.Keys) > 0 {
+	if r.At != "" && slices.ContainsFunc(t.Keys, func(k int) bool { return k >= 0 }) {
 		return fmt.Errorf("at %s: its key has a placeholder", r.At)
 	}
 	if !mayHave {

@@ -88,7 +88,7 @@ type Row struct {
 	// an entry of its own. The field's name is the key (or keys, separated by blanks), and its value is JSON of the
 	// entry's fields. Such lists are read-only.
 	Each string
-	// At is the first key of the only entry that has the row; the row's key then has no placeholder.
+	// At is the first key of the only entry that has the row; the row's key then has no placeholder but {*}.
 	At string
 	// JSON names a field that contains more fields of the row as JSON.
 	JSON string
@@ -119,6 +119,9 @@ type Row struct {
 
 // AllFields stands for all fields of the rows that {*} matches.
 const AllFields = "*"
+
+// ClearedField is the field that a row of counters has after they were cleared: the time of that, as in RFC 3339.
+const ClearedField = "cleared-at"
 
 // AnyTable stands for every table of CONFIG_DB.
 const AnyTable = "*"

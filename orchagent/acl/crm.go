@@ -50,7 +50,9 @@ func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return err
 	}
-	old = slices.DeleteFunc(old, func(k string) bool { return !strings.HasPrefix(k, "ACL_") && k != "STATS" })
+	old = slices.DeleteFunc(old, func(k string) bool {
+		return !strings.HasPrefix(k, "ACL_") && k != crmStats && k != schema.CRMThresholds
+	})
 	return c.table.DelMany(ctx, old)
 }
 
@@ -72,6 +74,9 @@ func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 		c.config = c.rows[slices.Min(slices.Collect(maps.Keys(c.rows)))]
 	}
 }
+
+// crmStats is the key of the row with the resources of the whole switch.
+const crmStats = "STATS"
 
 // crmPoints contains CRM's names of SAI's bind points.
 var crmPoints = map[string]string{schema.BindPort: "PORT", schema.BindPortChannel: "LAG", schema.BindSwitch: "SWITCH"}
@@ -152,7 +157,7 @@ func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) 
 		used := count()
 		for _, id := range slices.Sorted(maps.Keys(used)) {
 			if res := resources[id]; res != "" {
-				c.pollTable(ctx, rows, "STATS", res, sai.Obj(sai.ObjectTypeSwitch, c.switchID), id, used[id])
+				c.pollTable(ctx, rows, crmStats, res, sai.Obj(sai.ObjectTypeSwitch, c.switchID), id, used[id])
 			}
 		}
 	}
@@ -223,11 +228,25 @@ func (c *crm) write(rows map[string]swss.FieldValues, key, res string, used int,
 	}
 	rows[key]["crm_stats_"+res+"_used"] = strconv.Itoa(used)
 	rows[key]["crm_stats_"+res+"_available"] = strconv.FormatUint(available, 10)
-	c.check(key, res, uint64(max(used, 0)), available)
+	t := c.check(key, res, uint64(max(used, 0)), available)
+	if key != crmStats {
+		return
+	}
+	if rows[schema.CRMThresholds] == nil {
+		rows[schema.CRMThresholds] = swss.FieldValues{}
+	}
+	of := map[string]string{"_high": "", "_low": "", "_exceeded": ""} // "" replaces an earlier value
+	if t.Type == schema.CRMPercentage {
+		of["_high"], of["_low"] = strconv.FormatUint(uint64(t.High), 10), strconv.FormatUint(uint64(t.Low), 10)
+		of["_exceeded"] = strconv.FormatBool(c.warned[key+" "+res] > 0)
+	}
+	for suffix, v := range of {
+		rows[schema.CRMThresholds][res+suffix] = v
+	}
 }
 
-// check logs when a value reaches the high threshold, and when it drops to the low one.
-func (c *crm) check(key, res string, used, available uint64) {
+// check logs when a value reaches the high threshold, and when it drops to the low one. It returns the thresholds.
+func (c *crm) check(key, res string, used, available uint64) schema.CRMThreshold {
 	t, ok := c.config.Thresholds[res]
 	if !ok {
 		t = schema.DefaultCRMThreshold()
@@ -238,7 +257,7 @@ func (c *crm) check(key, res string, used, available uint64) {
 		value = available
 	case schema.CRMPercentage:
 		if used+available == 0 {
-			return
+			return t
 		}
 		value = used * 100 / (used + available)
 	}
@@ -253,6 +272,7 @@ func (c *crm) check(key, res string, used, available uint64) {
 		c.log.Warn("THRESHOLD_CLEAR", "resource", name, "type", t.Type, "value", value, "low", t.Low,
 			"used", used, "available", available)
 	}
+	return t
 }
 
 // sortedTables returns the tables of the ASIC in the order of their creation.

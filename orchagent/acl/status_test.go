@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -121,4 +123,25 @@ func TestCRMAsksAgain(t *testing.T) {
 			t.Errorf("%s: asked again %v, want %v", tt.status, asked, tt.asked)
 		}
 	}
+}
+
+// A resource is exceeded from its high threshold on, until it is down to its low one. Thresholds that are no
+// percentages are not shown.
+func TestCRMThresholds(t *testing.T) {
+	c := newBench(t, saitest.Options{}).orch.asic.crm
+	want := func(used int, high, low, exceeded string) {
+		t.Helper()
+		rows := map[string]swss.FieldValues{}
+		c.write(rows, crmStats, "ipv4_route", used, uint64(100-used))
+		is := swss.FieldValues{"ipv4_route_high": high, "ipv4_route_low": low, "ipv4_route_exceeded": exceeded}
+		if diff := cmp.Diff(is, rows[schema.CRMThresholds]); diff != "" {
+			t.Errorf("%d in use (-want +got):\n%s", used, diff)
+		}
+	}
+	want(84, "85", "70", "false")
+	want(85, "85", "70", "true")
+	want(71, "85", "70", "true")
+	want(70, "85", "70", "false")
+	c.config.Thresholds = map[string]schema.CRMThreshold{"ipv4_route": {Type: schema.CRMUsed, High: 50}}
+	want(71, "", "", "")
 }

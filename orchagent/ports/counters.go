@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// wantedStats are the statistics of SONiC's port counters.
+// wantedStats are the statistics of SONiC's port counters, and that of frames with a wrong FCS.
 var wantedStats = []sai.StatID{
 	sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts, sai.PortStatIfInNonUcastPkts, sai.PortStatIfInDiscards,
 	sai.PortStatIfInErrors, sai.PortStatIfInUnknownProtos, sai.PortStatIfInBroadcastPkts, sai.PortStatIfInMulticastPkts,
@@ -20,7 +20,7 @@ var wantedStats = []sai.StatID{
 	sai.PortStatIfOutErrors, sai.PortStatIfOutQlen, sai.PortStatIfOutBroadcastPkts, sai.PortStatIfOutMulticastPkts,
 	sai.PortStatInDroppedPkts, sai.PortStatOutDroppedPkts,
 	sai.PortStatEtherRxOversizePkts, sai.PortStatEtherTxOversizePkts, sai.PortStatEtherStatsUndersizePkts,
-	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments,
+	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments, sai.PortStatEtherStatsCrcAlignErrors,
 	sai.PortStatEtherInPkts64Octets, sai.PortStatEtherInPkts65To127Octets, sai.PortStatEtherInPkts128To255Octets,
 	sai.PortStatEtherInPkts256To511Octets, sai.PortStatEtherInPkts512To1023Octets,
 	sai.PortStatEtherInPkts1024To1518Octets, sai.PortStatEtherInPkts1519To2047Octets,

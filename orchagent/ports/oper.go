@@ -18,10 +18,13 @@ import (
 // daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty,
 // the time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
 // ARGV[4] is the time in SONiC's form. If it is not empty, the row also has SONiC's count of changes, and the times
-// of the last ones.
+// of the last ones. ARGV[5] is the speed of a LAG; empty means none.
 const writeOper = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return
+end
+if ARGV[5] ~= '' and redis.call('HGET', KEYS[1], 'active_speed') ~= ARGV[5] then
+  redis.call('HSET', KEYS[1], 'active_speed', ARGV[5])
 end
 local was = redis.call('HGET', KEYS[1], 'oper_status')
 if was == ARGV[1] and ARGV[3] == '' then
@@ -51,15 +54,19 @@ const sonicTime = "Mon Jan 02 15:04:05 2006"
 
 // operNatively does the same as writeOper for the embedded server.
 func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
-	if len(r.Keys) != 1 || len(r.Args) != 4 {
+	if len(r.Keys) != 1 || len(r.Args) != 5 {
 		return "", false
 	}
 	key, word, at, turned, flap := r.Keys[0], r.Args[0], r.Args[1], r.Args[2], r.Args[3]
 	bulk := func(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+	if r.Do("EXISTS", key) != ":1\r\n" {
+		return "", true
+	}
+	if speed := r.Args[4]; speed != "" && r.Do("HGET", key, schema.FieldActiveSpeed) != bulk(speed) {
+		r.Do("HSET", key, schema.FieldActiveSpeed, speed)
+	}
 	was := ""
 	switch {
-	case r.Do("EXISTS", key) != ":1\r\n":
-		return "", true
 	case r.Do("HEXISTS", key, schema.FieldOperStatus) == ":1\r\n":
 		was = r.Do("HGET", key, schema.FieldOperStatus)
 	}
@@ -116,7 +123,7 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Ti
 func operAdds(key, field string) bool {
 	switch field {
 	case schema.FieldOperStatus, schema.FieldLastChange, schema.FieldFlapCount, schema.FieldLastUpTime,
-		schema.FieldLastDownTime:
+		schema.FieldLastDownTime, schema.FieldActiveSpeed:
 		return true
 	}
 	return key == schema.PortInitDone
@@ -129,7 +136,7 @@ func (o *Orch) Report(ctx context.Context) error {
 			continue
 		}
 		appl, state, word, there := o.operOf(k.Key)
-		if err := o.oper.writeAppl(ctx, appl, k.Key, word, touched{}); err != nil {
+		if err := o.oper.writeAppl(ctx, appl, k.Key, word, o.asic.speedOf(k.Key), touched{}); err != nil {
 			return err
 		}
 		if err := o.oper.writeState(ctx, state, k.Key, word, there); err != nil {
@@ -202,7 +209,7 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 		if !w.initDone {
 			when = touched{}
 		}
-		if err := w.writeAppl(ctx, appl, name, word, when); err != nil {
+		if err := w.writeAppl(ctx, appl, name, word, o.asic.speedOf(name), when); err != nil {
 			return err
 		}
 		if err := w.writeState(ctx, state, name, word, there); err != nil {
@@ -219,8 +226,22 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	return nil
 }
 
-// writeAppl writes the state, and the time of the change if the state has changed.
-func (w *operWriter) writeAppl(ctx context.Context, table, name, word string, when touched) error {
+// speedOf returns the sum of the speeds of the members of a LAG that send, in Mbit/s, or "" if the name is no LAG's.
+func (a *asic) speedOf(name string) string {
+	if !schema.IsPortChannelName(name) {
+		return ""
+	}
+	sum := uint64(0)
+	for m, is := range a.lagMembers {
+		if p := a.ports[m.port]; m.group == name && is.distributes && p.oper == sai.PortOperStatusUp {
+			sum += uint64(p.spec.speed)
+		}
+	}
+	return strconv.FormatUint(sum, 10)
+}
+
+// writeAppl writes the state and the speed, and the time of the change if the state has changed.
+func (w *operWriter) writeAppl(ctx context.Context, table, name, word, speed string, when touched) error {
 	at, turned, flap := "", "", ""
 	if table != schema.AppLAGMember && !when.at.IsZero() {
 		at = strconv.FormatInt(when.at.UnixNano(), 10)
@@ -231,7 +252,7 @@ func (w *operWriter) writeAppl(ctx context.Context, table, name, word string, wh
 			flap = when.at.UTC().Format(sonicTime)
 		}
 	}
-	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned, flap)
+	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned, flap, speed)
 	return err
 }
 
@@ -248,7 +269,8 @@ func (w *operWriter) writeState(ctx context.Context, table, name, word string, t
 		}
 		return swss.NewTable(w.state, table).Set(ctx, name, row)
 	}
-	if _, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word, "", "", ""); err != nil {
+	keys := []string{table + w.state.Separator() + name}
+	if _, err := w.state.Run(ctx, w.script, keys, word, "", "", "", ""); err != nil {
 		return err
 	}
 	return swss.NewTable(w.state, table).HDel(ctx, name, schema.FieldNetdevOperStatus)

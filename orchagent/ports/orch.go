@@ -104,6 +104,9 @@ func (o *Orch) pass(ctx context.Context) error {
 	for _, k := range o.ledger.Changed {
 		if !marker(k.Key) && (k.Table == schema.AppPort || k.Table == schema.AppLAG) {
 			o.oper.touch(k.Key)
+			if p := o.asic.ports[k.Key]; p != nil && p.lag != "" {
+				o.oper.touch(p.lag) // its speed may change
+			}
 		}
 	}
 	if _, done := o.ledger.Rows[orch.Row(schema.AppPort, schema.PortConfigDone)]; done {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -135,7 +136,12 @@ func TestMinLinks(t *testing.T) {
 	want := func(what, lag string, does ...string) {
 		t.Helper()
 		b.Step()
-		got := []string{b.Row(swss.ApplDB, schema.AppLAG, "PortChannel1")["oper_status"]}
+		row := b.Row(swss.ApplDB, schema.AppLAG, "PortChannel1")
+		got := []string{row["oper_status"]}
+		sending := len(does) - len(slices.DeleteFunc(slices.Clone(does), func(w string) bool { return w == "up" }))
+		if want := strconv.Itoa(sending * 100000); row[schema.FieldActiveSpeed] != want {
+			t.Errorf("%s: the speed is %q, want %s", what, row[schema.FieldActiveSpeed], want)
+		}
 		for _, m := range members {
 			got = append(got, b.Row(swss.ApplDB, schema.AppLAGMember, m)["oper_status"])
 		}
@@ -166,6 +172,11 @@ func TestMinLinks(t *testing.T) {
 	}
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up", "min_links", "1")
 	want("one is enough now", "up", "down", "up")
+	b.Set(schema.AppPort, "Ethernet4", "lanes", "5,6,7,8", "speed", "50000", "mtu", "9100", "admin_status", "up")
+	b.Step()
+	if got := b.Row(swss.ApplDB, schema.AppLAG, "PortChannel1")[schema.FieldActiveSpeed]; got != "50000" {
+		t.Errorf("the speed is %q after its port's has changed", got)
+	}
 }
 
 func TestLAG(t *testing.T) {

@@ -169,6 +169,8 @@ const (
 	// CountersRun is a table that maps the name of another table to the syncd whose chip counted its rows.
 	CountersRun = "TAMTAM_RUN"
 	CountersCRM = "CRM"
+	// CRMThresholds is the key in CountersCRM of the thresholds that are in force.
+	CRMThresholds = "THRESHOLDS"
 	// Rates and the tables of watermarks contain rows that syncd computes from what it polls, by the id of the object.
 	Rates                = "RATES"
 	UserWatermarks       = "USER_WATERMARKS"

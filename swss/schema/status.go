@@ -36,6 +36,9 @@ const (
 	FieldFlapCount    = "flap_count"
 	FieldLastUpTime   = "last_up_time"
 	FieldLastDownTime = "last_down_time"
+
+	// FieldActiveSpeed holds the sum of the speeds of the members of a PortChannel that send, in Mbit/s, in APPL_DB.
+	FieldActiveSpeed = "active_speed"
 )
 
 // LastOper returns a row of a port or LAG. If its oper_status is unknown, it replaces it by the oper_status of was, the

@@ -364,6 +364,12 @@ func measuredTables() []Table {
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},
 				{Name: "crm_stats_RESOURCE_available", Form: "a number", Words: "Objects for which there is room."},
 			}},
+		{Counters: CountersCRM, Words: "The thresholds in percent of the resources of " + CountersCRM + ":STATS.",
+			Key: CRMThresholds, Fields: []Field{
+				{Name: "RESOURCE_high", Form: "a percentage", Words: "The use at which there is a warning."},
+				{Name: "RESOURCE_low", Form: "a percentage", Words: "The use at which the warning ends."},
+				{Name: "RESOURCE_exceeded", Form: "true or false", Words: "Whether there is a warning."},
+			}},
 	}
 }
 
