@@ -232,7 +232,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 		r.refuse("number", number, "a number")
 	}
 	p := altmark.Period{
-		Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"),
+		Number: n, Colour: uint8(n & 1), Packets: r.atMost("packets", altmark.MaxPackets), Bytes: r.counter("octets"),
 		Captures:    uint32(r.atMost("captures", math.MaxUint32)),
 		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at"),
 	}

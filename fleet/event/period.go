@@ -72,10 +72,6 @@ func ReadPeriod(b Blob) (Period, error) {
 // cannot be those of the period.
 const maxReadAfter = time.Hour
 
-// maxPackets is the maximum packet count of a period. It exceeds what all links of a switch carry in the longest
-// period, and the counts of all switches can be added without overflow.
-const maxPackets = 1 << 48
-
 func (p *Period) check() error {
 	if p.Group == "" || p.Target == "" || p.Session == "" {
 		return fmt.Errorf("a report of group %.40q, target %.40q, session %.40q: want names", p.Group, p.Target, p.Session)
@@ -91,9 +87,9 @@ func (p *Period) check() error {
 		return fmt.Errorf("period %d of %s begins at %s, and was read at %s: want less than %v between them",
 			p.Period.Number, p.By.Interval, p.By.Interval.Start(p.Period.Number), read, maxReadAfter)
 	}
-	if p.Period.Packets > maxPackets {
+	if p.Period.Packets > altmark.MaxPackets {
 		return fmt.Errorf("period %d of session %.40q has %d packets: want %d at most", p.Period.Number, p.Session,
-			p.Period.Packets, uint64(maxPackets))
+			p.Period.Packets, uint64(altmark.MaxPackets))
 	}
 	_, role := altmark.ParseRole(p.By.Role.String())
 	_, method := altmark.ParseMethod(p.By.Method.String())

@@ -176,5 +176,9 @@ type Period struct {
 	Match string
 }
 
+// MaxPackets is the maximum packet count of a period. It exceeds what all links of a switch carry in the longest
+// period, and the counts of all switches can be added without overflow.
+const MaxPackets = 1 << 48
+
 // MaxMatch is the maximum length of [Period.Match] in bytes.
 const MaxMatch = 256
