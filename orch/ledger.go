@@ -66,7 +66,7 @@ type Ledger struct {
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
 	clean    bool              // true if the last pass succeeded
-	again    bool              // true if a pass must be repeated without a change, because Redis was away
+	again    bool              // true if a pass must be repeated without a change
 	freed    bool              // true if capacity may have become available since this pass began
 	errors   int               // number of errors, logged or not, since the last outcomes were reported
 }
@@ -90,7 +90,7 @@ func (l *Ledger) logLeftOut() {
 	l.errors = 0
 }
 
-// tryAgain is the delay before a pass is repeated, if it failed because Redis was away.
+// tryAgain is the delay before a pass is repeated, if Redis was away or something stays in the ASIC.
 const tryAgain = time.Second
 
 // NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to the target state of the rows.
@@ -168,10 +168,12 @@ func (l *Ledger) Restart(why map[RowKey]error) {
 // Reconcile does a pass and reports the changed outcomes.
 func (l *Ledger) Reconcile(ctx context.Context) error {
 	l.Retry()
+	maps.DeleteFunc(l.Failed, func(k RowKey, _ error) bool { return l.Rows[k] == nil })
 	l.Restart(nil)
+	l.again = false
 	err := l.pass(ctx)
 	l.Changed, l.clean = nil, err == nil
-	l.again = err != nil || l.away()
+	l.again = l.again || err != nil || l.away()
 	l.reportAll(ctx, maps.Keys(l.Rows))
 	return err
 }
@@ -199,7 +201,8 @@ func (l *Ledger) Passes(yield func() bool) {
 	}
 }
 
-// Again requests another pass soon, although no row has changed.
+// Again requests another pass soon, although no row has changed. A pass calls it if something stays in the ASIC that no
+// row reports.
 func (l *Ledger) Again() { l.again = true }
 
 // Freed reports during [Ledger.Passes] that capacity may have become available: rows without capacity are retried
@@ -335,9 +338,10 @@ func WaitView() error {
 	return Wait("switch", "view", "waiting for the ASIC's view to be complete")
 }
 
-// Fail records SAI's error for a row.
+// Fail records SAI's error for a row. If the row is gone, something of it stays in the ASIC: the pass is repeated.
 func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.Failed[k] = fmt.Errorf("%s: %w", what, err)
+	l.again = l.again || l.Rows[k] == nil
 	l.LogError("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 

@@ -141,7 +141,8 @@ func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	if !o.Attached(o.rules, []schema.ACLRuleKey{s.RowInASIC.Rule}) {
 		return false // the rule's entry was removed
 	}
-	if s.Leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
+	if s.Leaving || b.scheme != c || !c.current() || c.switchID != o.identity.InUse().SwitchID ||
+		!reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
 		return false
 	}
 	o.announce(ctx, s)

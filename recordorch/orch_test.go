@@ -191,6 +191,27 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
+// If the chip refuses a new switch id, the plan is made again with it: no session records with the former one.
+func TestRefusedSwitchID(t *testing.T) {
+	b := newBench(t)
+	b.session("s1", "F1")
+	b.session("s2", "F2")
+	b.Step()
+	b.world.setID(2021)
+	b.Rec.FailAt(1, sai.StatusFailure)
+	b.world.Renamed.Publish(b.Ctx, struct{}{})
+	b.Step()
+	b.Pass(2 * time.Second)
+	b.wantWhole()
+	b.want("s1", "active")
+	b.want("s2", "active")
+	for _, x := range b.chip.Objects {
+		if x.Name == record.ObjectPlan && x.State.Switch != 2021 {
+			t.Errorf("the plan of %d sessions has the switch id %d, want 2021", len(x.State.Sessions), x.State.Switch)
+		}
+	}
+}
+
 // wantWhole checks that exactly the sessions reported as active, and those that could not be removed, are completely in
 // the ASIC.
 func (b *bench) wantWhole() {

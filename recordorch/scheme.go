@@ -46,6 +46,8 @@ type scheme struct {
 	offset int // first bit of the plan in the record word
 	labels map[string]record.ChipSession
 	planID uint32 // id of the plan that the chip has
+
+	switchID uint32 // switch id in the records by that plan
 }
 
 // scheme returns the scheme for some settings, planned for the current graph.
@@ -117,7 +119,7 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 	if err := c.object.Put(ctx, o.SAI, chip); err != nil {
 		return err
 	}
-	c.offset, c.planID, c.labels = offset, c.plan.ID, labels
+	c.offset, c.planID, c.switchID, c.labels = offset, c.plan.ID, chip.Switch, labels
 	o.remember(c)
 	return nil
 }

@@ -130,6 +130,7 @@ func (o *Orch) removeGroups(ctx context.Context, p *plan) {
 			var undo orch.Undo
 			if err := o.change(ctx, &undo, &g.object, groupAttrs(0, nil)); err != nil {
 				o.log.Error("the default trap group stays as it was", "err", orch.Undone(ctx, &undo, err))
+				o.ledger.Again()
 				continue
 			}
 		} else if !o.remove(ctx, g.key, "trap group "+name) {

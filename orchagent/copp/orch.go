@@ -167,7 +167,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.counts.flush(ctx)
 }
 
-// removeTraps removes traps without an owner. Failures are tried again in the next pass.
+// removeTraps removes traps without an owner.
 func (o *Orch) removeTraps(ctx context.Context, p *plan) {
 	for _, name := range slices.Sorted(maps.Keys(o.traps)) {
 		if _, ok := p.owner[name]; !ok && o.remove(ctx, o.traps[name].key, "trap "+name) {
@@ -176,10 +176,11 @@ func (o *Orch) removeTraps(ctx context.Context, p *plan) {
 	}
 }
 
-// remove removes an object, and reports whether it no longer exists.
+// remove removes an object, and reports whether it no longer exists. If it does, another pass tries it again soon.
 func (o *Orch) remove(ctx context.Context, k sai.Key, what string) bool {
 	if err := o.api.Remove(ctx, k); err != nil && orch.Classify(err) != orch.Benign {
 		o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "what", what, "err", err)
+		o.ledger.Again()
 		return false
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -217,5 +218,22 @@ func TestHardwareStatus(t *testing.T) {
 	b.do("-g")
 	if list := installed(); len(list) > 0 {
 		t.Errorf("still installed: %v", list)
+	}
+}
+
+// A removal that the ASIC refuses is repeated after a second, although no row changes.
+func TestFailedRemovalIsRepeated(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.do(rows...)
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.do("-g1", "-g2", "-default")
+		if b.Rec.Changes() < n {
+			break
+		}
+		b.Pass(time.Second)
+		if got := b.asic(); len(got) > 0 {
+			t.Errorf("call %d left %v", n, got)
+		}
 	}
 }

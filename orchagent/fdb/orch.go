@@ -188,6 +188,8 @@ func (o *Orch) remove(ctx context.Context, wanted map[string]entry) {
 			o.log.Error("an FDB entry stays in the ASIC", "entry", keys[i], "err", err)
 			if _, ok := o.rows[keys[i]]; ok {
 				o.ledger.Fail(rowKey(keys[i]), "remove the FDB entry", err)
+			} else {
+				o.ledger.Again()
 			}
 			continue
 		}

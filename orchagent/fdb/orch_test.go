@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -283,6 +284,23 @@ func TestFlushRequests(t *testing.T) {
 		}
 		if got := b.Rec.Text(); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.text, got, want)
+		}
+	}
+}
+
+// A removal that the ASIC refuses is repeated after a second, although no row changes.
+func TestFailedRemovalIsRepeated(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.do(one+" port=Ethernet0", two+" port=Ethernet0")
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.do("-"+one, "-"+two)
+		if b.Rec.Changes() < n {
+			break
+		}
+		b.Pass(time.Second)
+		if got := b.asic(); len(got) > 0 {
+			t.Errorf("call %d left %v", n, got)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 }
 
 // removeSessions removes the sessions that must go, after all users have released them. Failures are tried again in the
-// next pass.
+// next pass, a second later at the latest.
 func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 	going, news := o.leaving(p)
 	if len(news) > 0 {
@@ -70,6 +70,7 @@ func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, o.sessions[name].oid))
 		if err != nil && orch.Classify(err) != orch.Benign {
 			o.log.Error("a mirror session stays in the ASIC", "session", name, "err", err)
+			o.ledger.Again()
 			continue
 		}
 		delete(o.sessions, name)
@@ -108,6 +109,7 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 		err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, s.port), sai.Attr{ID: s.attr, Value: sai.OIDs{}})
 		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
 			o.log.Error("a port is still mirrored", "port", s.port.String(), "err", err)
+			o.ledger.Again()
 			continue
 		}
 		delete(o.bound, s)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -269,5 +270,22 @@ func TestPathsAreWanted(t *testing.T) {
 	b.do("-a")
 	if len(b.paths.wants) != 0 {
 		t.Errorf("wanted by nobody: %v", b.paths.wants)
+	}
+}
+
+// A removal that the ASIC refuses is repeated after a second, although no row changes.
+func TestFailedRemovalIsRepeated(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.do("lag Ethernet4", "way Ethernet8 0", span, erspan)
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.do("-a", "-e")
+		if b.Rec.Changes() < n {
+			break
+		}
+		b.Pass(time.Second)
+		if got := b.asic(); len(got) > 0 {
+			t.Errorf("call %d left %v", n, got)
+		}
 	}
 }

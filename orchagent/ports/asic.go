@@ -117,10 +117,19 @@ func (a *asic) readOper(ctx context.Context, p *port) error {
 // bridgedOf returns the port or LAG of this name, with its object. It returns nil if it is not in the ASIC or must be
 // removed.
 func (a *asic) bridgedOf(name string) (*bridged, sai.Key) {
-	if p := a.ports[name]; p != nil && !p.leaving {
+	if p, l := a.ports[name], a.lags[name]; p != nil && p.leaving || l != nil && l.leaving {
+		return nil, sai.Key{}
+	}
+	return a.bridge(name)
+}
+
+// bridge returns the port or LAG of this name, with its object, even if it must be removed. It returns nil if it is not
+// in the ASIC.
+func (a *asic) bridge(name string) (*bridged, sai.Key) {
+	if p := a.ports[name]; p != nil {
 		return &p.bridged, sai.Obj(sai.ObjectTypePort, p.oid)
 	}
-	if l := a.lags[name]; l != nil && !l.leaving {
+	if l := a.lags[name]; l != nil {
 		return &l.bridged, sai.Obj(sai.ObjectTypeLAG, l.oid)
 	}
 	return nil, sai.Key{}
@@ -210,9 +219,10 @@ func (a *asic) createMember(ctx context.Context, m member, does traffic) error {
 	return nil
 }
 
-// replaced reports whether a port must be removed from the ASIC, because its row was deleted or now names other lanes.
+// replaced reports whether a port must be removed from the ASIC, because its row was deleted or now names other lanes,
+// or did so when an earlier removal failed.
 func (a *asic) replaced(p *plan, name string) bool {
 	have := a.ports[name]
 	want, ok := p.ports[name]
-	return have != nil && (!ok || laneKey(want.lanes) != laneKey(have.spec.lanes))
+	return have != nil && (have.leaving || !ok || laneKey(want.lanes) != laneKey(have.spec.lanes))
 }

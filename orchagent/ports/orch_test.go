@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
@@ -276,6 +277,33 @@ func TestEveryFailureIsUndone(t *testing.T) {
 			}
 		}
 		b.Step()
+		if left := b.Fake.Created(); len(left) != 2 { // the host interfaces of Ethernet0 and Ethernet4
+			t.Errorf("call %d failed; left behind: %v", n, left)
+		}
+	}
+}
+
+// A removal that the ASIC refuses is repeated after a second, although no row changes.
+func TestFailedRemovalIsRepeated(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newSwitch(t)
+		b.port("Ethernet8", "9,10")
+		b.Set(schema.AppVLAN, "Vlan10", "vlanid", "10")
+		b.Set(schema.AppVLANMember, "Vlan10:Ethernet8", "tagging_mode", "untagged")
+		b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+		b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
+		b.Step()
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.Del(schema.AppVLANMember, "Vlan10:Ethernet8")
+		b.Del(schema.AppVLAN, "Vlan10")
+		b.Del(schema.AppLAGMember, "PortChannel1:Ethernet4")
+		b.Del(schema.AppLAG, "PortChannel1")
+		b.Del(schema.AppPort, "Ethernet8")
+		b.Step()
+		if b.Rec.Changes() < n {
+			break
+		}
+		b.Pass(2 * time.Second)
 		if left := b.Fake.Created(); len(left) != 2 { // the host interfaces of Ethernet0 and Ethernet4
 			t.Errorf("call %d failed; left behind: %v", n, left)
 		}

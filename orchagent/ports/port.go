@@ -150,6 +150,8 @@ func (o *Orch) removePorts(ctx context.Context) {
 			o.asic.log.Error("port stays in the ASIC", "port", name, "err", err)
 			if k := orch.Row(schema.AppPort, name); o.ledger.Rows[k] != nil {
 				o.ledger.Fail(k, "port "+name, err)
+			} else {
+				o.ledger.Again()
 			}
 		}
 	}

@@ -27,14 +27,30 @@ func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
 			o.ledger.Fail(orch.Row(schema.AppVLANMember, m.String()), "remove the VLAN member", err)
 			continue
 		}
-		vlan := o.asic.vlanMembers[m].vlan
 		delete(o.asic.vlanMembers, m)
-		b, k := o.asic.bridgedOf(m.port)
-		if b == nil || b.pvid != vlan {
+	}
+	o.resetPVIDs(ctx)
+}
+
+// resetPVIDs sets the VLAN of untagged frames to the default at ports and LAGs that have left it, also those for which
+// an earlier pass has failed.
+func (o *Orch) resetPVIDs(ctx context.Context) {
+	type at struct {
+		port string
+		vlan uint16
+	}
+	members := map[at]bool{}
+	for m, is := range o.asic.vlanMembers {
+		members[at{m.port, is.vlan}] = true
+	}
+	for _, name := range append(sorted(o.asic.ports), sorted(o.asic.lags)...) {
+		b, k := o.asic.bridge(name)
+		if b == nil || b.pvid == defaultPVID || members[at{name, b.pvid}] {
 			continue
 		}
 		if err := o.asic.setPVID(ctx, b, k, defaultPVID); err != nil {
-			o.asic.log.Error("untagged frames still go to a VLAN that was left", "port", m.port, "vlan", vlan, "err", err)
+			o.asic.log.Error("untagged frames still go to a VLAN that was left", "port", name, "vlan", b.pvid, "err", err)
+			o.ledger.Again()
 		}
 	}
 }
@@ -49,12 +65,13 @@ func (o *Orch) removeBridgePorts(ctx context.Context, p *plan) {
 	}
 	names := append(sorted(o.asic.ports), sorted(o.asic.lags)...)
 	for _, name := range names {
-		b, _ := o.asic.bridgedOf(name)
+		b, _ := o.asic.bridge(name)
 		if b == nil || b.bridgePort == 0 || used[name] || wanted[name] && !o.asic.replaced(p, name) {
 			continue
 		}
 		if err := o.asic.removeBridgePort(ctx, name, b); err != nil {
 			o.asic.log.Error("bridge port stays", "port", name, "err", err)
+			o.ledger.Again()
 		}
 	}
 }

@@ -105,6 +105,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 		err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: sai.NullOID})
 		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
 			o.log.Error("an attribute could not be cleared", "object", s.key.OID.String(), "attr", s.attr.String(), "err", err)
+			o.ledger.Again()
 			continue
 		}
 		delete(o.bound, s)
@@ -167,6 +168,7 @@ func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
 		if err := o.api.Remove(ctx, k); err != nil && orch.Classify(err) != orch.Benign {
 			o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "err", err)
 			o.garbage = append(o.garbage, k)
+			o.ledger.Again()
 			continue
 		}
 		removed = true

@@ -87,15 +87,20 @@ func plain(lines []string) []string {
 // emptyAll deletes all rows and checks that nothing stays.
 func (b *bench) emptyAll() {
 	b.T.Helper()
+	b.deleteAll()
+	if got := b.asic(); len(got) > 0 {
+		b.T.Errorf("left in the ASIC: %v", got)
+	}
+}
+
+func (b *bench) deleteAll() {
+	b.T.Helper()
 	var lines []string
 	for k := range b.orch.ledger.Rows {
 		lines = append(lines, "-"+k.Table+":"+k.Key)
 	}
 	slices.Sort(lines)
 	b.do(lines...)
-	if got := b.asic(); len(got) > 0 {
-		b.T.Errorf("left in the ASIC: %v", got)
-	}
 }
 
 // changes contains lines that change rows back and forth.
@@ -234,4 +239,21 @@ func TestClearWatermarks(t *testing.T) {
 	b.Now = b.Now.Add(watermarkPeriod + time.Second)
 	b.Step()
 	check("after the period", "0", "9", "0")
+}
+
+// A removal that the ASIC refuses is repeated after a second, although no row changes.
+func TestFailedRemovalIsRepeated(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.do(whole...)
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.deleteAll()
+		if b.Rec.Changes() < n {
+			break
+		}
+		b.Pass(time.Second)
+		if got := b.asic(); len(got) > 0 {
+			t.Errorf("call %d left %v", n, got)
+		}
+	}
 }

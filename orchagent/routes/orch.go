@@ -213,9 +213,10 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	return freed && (short || o.unfinished(p))
 }
 
-// stays records that an object could not be removed.
+// stays records that an object could not be removed. Another pass tries it again soon.
 func (o *Orch) stays(what, name string, err error) {
 	o.behind = true
+	o.ledger.Again()
 	o.ledger.LogError(what+" stays in the ASIC", "name", name, "err", err)
 }
 

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -45,11 +44,7 @@ type Orch struct {
 	applied  bool               // whether the view of the ASIC is complete
 	samplers map[uint32]sai.OID // by rate
 	bound    map[portAttr]sai.OID
-	left     bool // whether the ASIC still has a sampler or port setting that could not be removed
 }
-
-// tryAgain is the time after which a failed removal is repeated.
-const tryAgain = time.Second
 
 // A portAttr is the attribute of a port that holds the sampler of one direction.
 type portAttr struct {
@@ -66,7 +61,6 @@ func New(cfg Config) *Orch {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppSFlowSession})
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
-	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Reconcile(ctx) })
 	return o
 }
 
@@ -75,14 +69,6 @@ func New(cfg Config) *Orch {
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Reconcile(ctx)
-}
-
-// retry returns the time until failed removals are repeated, or 0 if there are none.
-func (o *Orch) retry() time.Duration {
-	if o.left {
-		return tryAgain
-	}
-	return 0
 }
 
 // A plan is the target state of the rows.
@@ -132,7 +118,7 @@ func (o *Orch) plan() plan {
 func (o *Orch) pass(ctx context.Context) error {
 	var p plan
 	for range o.ledger.Passes {
-		p, o.left = o.plan(), false
+		p = o.plan()
 		o.unbind(ctx, &p)
 		o.bind(ctx, &p)
 	}
@@ -149,7 +135,7 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 		err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, at.port), sai.Attr{ID: at.attr, Value: sai.NullOID})
 		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
 			o.log.Error("a port is still sampled", "port", at.port.String(), "err", err)
-			o.left = true
+			o.ledger.Again()
 			if k, is := p.rows[at.port]; is && !o.ledger.Refused(k) {
 				o.ledger.Why[k] = fmt.Errorf("the port is still sampled, which is tried again: %w", err)
 			}
@@ -207,7 +193,7 @@ func (o *Orch) sweep(ctx context.Context) {
 		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeSamplepacket, oid))
 		if err != nil && orch.Classify(err) != orch.Benign {
 			o.log.Error("a sampler stays in the ASIC", "rate", rate, "err", err)
-			o.left = true
+			o.ledger.Again()
 			continue
 		}
 		delete(o.samplers, rate)
