@@ -118,7 +118,7 @@ func (x *reading) topology(context.Context) error {
 		k := web.Link{Name: cmp.Or(l.Name, l.A+"-"+l.B), A: endOf(l.A), B: endOf(l.B), Mbps: x.rate(l),
 			Oper: x.linkOper(l)}
 		if w, ok := x.result.Links[k.Name]; ok {
-			k.AB, k.BA = x.traffic(k.A, w.AB, k.Mbps), x.traffic(k.B, w.BA, k.Mbps)
+			k.AB, k.BA = x.traffic(k.A, k.B, w.AB, k.Mbps), x.traffic(k.B, k.A, w.BA, k.Mbps)
 		}
 		n.Links = append(n.Links, k)
 	}
@@ -157,22 +157,36 @@ func (x *reading) rate(l lab.Link) int64 {
 // overhead is the number of bytes of a frame on the wire that counters do not include: preamble and minimum gap.
 const overhead = 8 + 12
 
-// traffic returns the traffic of one direction of a link. The load is the average over the whole run. It is unknown for
-// hosts, since the bytes that they sent are not counted.
-func (x *reading) traffic(from web.End, w lab.WireCounts, mbps int64) web.Traffic {
+// traffic returns the traffic of one direction of a link. The load is the average over the whole run. The bytes that a
+// host sent are known if the switch at the other end received all of its frames.
+func (x *reading) traffic(from, to web.End, w lab.WireCounts, mbps int64) web.Traffic {
 	t := web.Traffic{LostKnown: true, Lost: int64(w.Lost + w.Burst + w.Down + w.Corrupt)}
-	var port device.PortReport
-	node, ok := x.result.Switches[from.Node]
-	if ok {
-		port, ok = node.Ports[from.Port]
-	}
-	if _, anew := x.run.restarted[from.Node]; !ok || anew || mbps <= 0 {
+	var bytes, frames uint64
+	if p, ok := x.port(from); ok {
+		bytes, frames = p.SentBytes, p.Sent
+	} else if p, ok := x.port(to); ok && p.Received == w.Sent && t.Lost == 0 && w.Duplicated == 0 {
+		bytes, frames = p.ReceivedBytes, p.Received
+	} else {
 		return t
 	}
-	bits := 8 * float64(port.SentBytes+overhead*port.Sent)
+	if mbps <= 0 {
+		return t
+	}
+	bits := 8 * float64(bytes+overhead*frames)
 	t.Counted, t.Frames = true, int64(w.Sent)
 	t.Load = bits / (float64(mbps) * 1e6 * (float64(x.result.Duration) / float64(lab.Second)))
 	return t
+}
+
+// port returns the counters of a switch's port; ok is false for another end, and if a restart has reset them.
+func (x *reading) port(e web.End) (p device.PortReport, ok bool) {
+	if _, anew := x.run.restarted[e.Node]; anew {
+		return p, false
+	}
+	if node, is := x.result.Switches[e.Node]; is {
+		p, ok = node.Ports[e.Port]
+	}
+	return p, ok
 }
 
 // standing reads the state of each switch's configuration, and its ports.

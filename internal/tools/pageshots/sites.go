@@ -120,7 +120,7 @@ func aFleet(ctx context.Context, s *site, p programs) (wait func(), err error) {
 // start starts a program, and waits for the line with its address.
 func start(ctx context.Context, line, program string, args ...string) (url string, wait func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(time.Minute, cancel)
+	late := time.AfterFunc(5*time.Minute, cancel)
 	c := exec.CommandContext(ctx, program, args...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second
@@ -144,7 +144,7 @@ func start(ctx context.Context, line, program string, args ...string) (url strin
 		}
 	}
 	defer cancel()
-	return "", nil, fmt.Errorf("%s %v ended, or was ended after a minute, before it served a page: %w: %s", program, args,
+	return "", nil, fmt.Errorf("%s %v ended, or was ended after five minutes, before it served a page: %w: %s", program, args,
 		c.Wait(), text)
 }
 
