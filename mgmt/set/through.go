@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/tree"
+	"tamtam/swss"
 )
 
 // putThrough executes an assignment at the path where the data is configured. It returns false if the assignment
@@ -168,11 +169,58 @@ func (t *Tx) Write(ctx context.Context, list string, keys []string, table string
 	t.must(e)
 	for i, r := range e.List.Rows {
 		if r.Table == table && r.Written() && e.Rows[i] != nil {
-			e.touched, e.step = true, t.step
-			if b := e.before[i]; b != nil && len(v) > 0 && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v) {
+			e.touched, e.step, e.replaced = true, t.step, e.replaced || t.replacing
+			b := e.before[i]
+			if b != nil && len(v) > 0 && !c.Shared && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v) {
 				return restore(c, tree.Record{Keys: e.Keys, Fields: e.Rows[i]}, b)
 			}
 			return c.Put(tree.Record{Keys: e.Keys, Fields: e.Rows[i]}, v)
+		}
+	}
+	return nil
+}
+
+// Row implements [tree.Setting].
+func (t *Tx) Row(ctx context.Context, list string, keys []string, table string) (map[string]string, error) {
+	e, err := t.get(ctx, t.Model.Find(list).List, keys)
+	if err != nil || !e.present || e.lapsed {
+		return nil, err
+	}
+	for i, r := range e.List.Rows {
+		if r.DB == swss.ConfigDB && r.Table == table && e.Rows[i] != nil {
+			return e.Rows[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// A delayed is a function that is called after all steps, and the step that it belongs to.
+type delayed struct {
+	do   func(context.Context) error
+	step int
+}
+
+// Later implements [tree.Setting].
+func (t *Tx) Later(name string, do func(context.Context) error) {
+	if t.delayed == nil {
+		t.delayed = map[string]delayed{}
+	}
+	if t.delayed[name] = (delayed{do, t.step}); do == nil {
+		delete(t.delayed, name)
+	}
+}
+
+// doLater calls the delayed functions. What follows from an earlier fault is no fault of its own.
+func (t *Tx) doLater(ctx context.Context) error {
+	failed := t.faults.count > 0
+	for _, name := range tree.SortedKeys(t.delayed) {
+		t.step = t.delayed[name].step
+		err := t.delayed[name].do(ctx)
+		if tree.IsUnavailable(err) {
+			return err
+		}
+		if err != nil && !failed {
+			t.faults.add(t.step, err)
 		}
 	}
 	return nil
