@@ -50,14 +50,14 @@ func TestNetworkInstance(t *testing.T) {
 			"openconfig-network-instance:state":{"mac-address":"02:00:00:00:00:01","vlan":10,"entry-type":"DYNAMIC"},
 			"openconfig-network-instance:interface":{"interface-ref":{"state":{"interface":"Ethernet0"}}}}`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=1]": `{"openconfig-network-instance:index":"1",
-			"openconfig-network-instance:config":{"index":"1","next-hop":"10.0.0.3","metric":5},
-			"openconfig-network-instance:state":{"index":"1","next-hop":"10.0.0.3","metric":5},
+			"openconfig-network-instance:config":{"index":"1","next-hop":"10.0.0.3","metric":5,"recurse":false},
+			"openconfig-network-instance:state":{"index":"1","next-hop":"10.0.0.3","metric":5,"recurse":false},
 			"openconfig-network-instance:interface-ref":{"config":{"interface":"Vlan10"},"state":{"interface":"Vlan10"}}}`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=2]/config/next-hop": `"openconfig-local-routing:LOCAL_LINK"`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=3]":                 "",
 		// State is what is in force: of the two hops one, and none of a route that another protocol has.
 		static("10.8.0.0/16") + "/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",
-			"openconfig-network-instance:next-hop":"10.0.0.2"}`,
+			"openconfig-network-instance:next-hop":"10.0.0.2","openconfig-network-instance:recurse":false}`,
 		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/state":           "",
 		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/config/next-hop": `"10.0.0.1"`,
 		static("10.7.0.0/16") + "/next-hops/next-hop[index=0]/state":           "",
@@ -67,7 +67,8 @@ func TestNetworkInstance(t *testing.T) {
 		ours("::/0"):        `["blackhole"]`,
 		static("::/0") +
 			"/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",` +
-			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP"}`,
+			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP",` +
+			`"openconfig-network-instance:recurse":false}`,
 		"/network-instances/network-instance[name=other]": "",
 	})
 }

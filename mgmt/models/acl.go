@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -51,17 +52,16 @@ func tablesModule() tree.Module {
 	}}
 }
 
-// inTables is the reason why access lists are read-only. It states where they are written.
-const inTables = "access lists are written in CONFIG_DB"
+// inTables is the reason why no status row belongs to the access lists. It states where they are written.
+const inTables = "access lists are rows of CONFIG_DB"
 
-// aclModule returns the mapping of openconfig-acl, read-only. It shows only tables and rules that OpenConfig can
-// express completely. The others are in state/other-rules.
+// aclModule returns the mapping of openconfig-acl. It shows only tables and rules that OpenConfig can express
+// completely. The others are in state/other-rules.
 //
 // A rule RULE_N is the entry N, as in SONiC's own translation of OpenConfig's entries. OpenConfig tries entries in the
 // order of their numbers, SONiC tries rules in the order of their priorities, largest first. If the two orders
 // disagree, the later entries are not shown.
 func aclModule() tree.Module {
-	const entry = "/acl/acl-sets/acl-set/acl-entries/acl-entry"
 	set := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true}
 	words := readOnly(text("policy_desc"))
 	set.Leaves = []tree.Leaf{leaf("config/description", words), leaf("state/description", words)}
@@ -74,17 +74,18 @@ func aclModule() tree.Module {
 	return tree.Module{Name: "openconfig-acl", Groups: append(bindings(), []tree.Group{
 		{Path: "/", Rows: []tree.Row{{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey,
 			Leaves: []tree.Leaf{leaf("acl/state/counter-capability", constant("AGGREGATE_ONLY"))}}}},
-		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]tree.Codec{"type": aclType()},
+		{Path: aclSetPath, View: inTables, Through: aclSetThrough(), Keys: map[string]tree.Codec{"type": aclType()},
 			Rows: []tree.Row{set, all}},
-		{Path: entry, View: inTables, Keys: map[string]tree.Codec{"sequence-id": {Get: sequence}}, Rows: []tree.Row{
-			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: inForce},
-			{
-				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
-				Leaves: entryLeaves("config"),
-			},
-			table, order,
-			ruleCounters("{name}:RULE_{sequence-id}", "state/matched-packets", "state/matched-octets"),
-		}},
+		{Path: aclEntryPath, View: inTables, Through: aclEntryThrough(),
+			Keys: map[string]tree.Codec{"sequence-id": {Get: sequence}}, Rows: []tree.Row{
+				{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: inForce},
+				{
+					DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
+					Leaves: entryLeaves("config"),
+				},
+				table, order,
+				ruleCounters("{name}:RULE_{sequence-id}", "state/matched-packets", "state/matched-octets"),
+			}},
 	}...)}
 }
 
@@ -96,8 +97,7 @@ func aclType() tree.Codec { return readOnly(words("TYPE", "", aclTypes...)) }
 // entryLeaves returns the leaves of OpenConfig's entry below config or state.
 func entryLeaves(at string) (leaves []tree.Leaf) {
 	for _, l := range entryFields {
-		head, tail, _ := strings.Cut(l.path, "/")
-		leaves = append(leaves, leaf(head+"/"+at+"/"+tail, tree.Codec{Get: l.get}))
+		leaves = append(leaves, leaf(l.at(at), tree.Codec{Get: l.get}))
 	}
 	return leaves
 }
@@ -139,13 +139,16 @@ func nextHeader() tree.Codec {
 			return one
 		}
 		return other
+	}, Put: func(r tree.Record, v []string) error {
+		r.Set("IP_PROTOCOL", "")
+		return number("NEXT_HEADER", "%d").Put(r, v)
 	}}
 }
 
 const forwarding = "PACKET_ACTION"
 
 func forwardingAction() tree.Codec {
-	return readOnly(words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP"))
+	return words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP")
 }
 
 // get returns the value of the leaf for the rule of an entry.
@@ -173,13 +176,18 @@ func ofMixed(c tree.Codec) tree.Codec {
 			return nil
 		}
 		return c.Get(r)
+	}, Put: func(r tree.Record, v []string) error {
+		if r.Keys[1] != "ACL_MIXED" && len(v) > 0 {
+			return fmt.Errorf("%s cannot be set in a set of type %s: want one of type ACL_MIXED", v[0], r.Keys[1])
+		}
+		return c.Put(r, v)
 	}}
 }
 
 // network returns the codec of a prefix that is shown with its length, even for a host.
 func network(field string) tree.Codec {
 	p := prefix(field)
-	return tree.Codec{Get: func(r tree.Record) []string {
+	return tree.Codec{Put: p.Put, Get: func(r tree.Record) []string {
 		v := tree.First(p.Get(r))
 		switch {
 		case v == "" || strings.Contains(v, "/"):
@@ -197,6 +205,11 @@ func whereFlags(word string) tree.Codec {
 			return nil
 		}
 		return tree.One(word)
+	}, Put: func(_ tree.Record, v []string) error {
+		if len(v) > 0 && v[0] != word {
+			return fmt.Errorf("%s: want %s, which explicit-tcp-flags mean", v[0], word)
+		}
+		return nil
 	}}
 }
 

@@ -23,8 +23,8 @@ var routedKind = map[string]string{
 	schema.CfgLoopbackInterface: "Loopback",
 }
 
-// addressesModule returns the mapping of openconfig-if-ip. Addresses are written through to tamtam-routing; neighbours
-// are read-only.
+// addressesModule returns the mapping of openconfig-if-ip. Addresses and neighbours are written through to
+// tamtam-routing.
 func addressesModule() tree.Module {
 	m := tree.Module{Name: "openconfig-if-ip", Groups: ipEnabled()}
 	for _, at := range []string{"subinterfaces/subinterface", "routed-vlan"} {
@@ -36,7 +36,10 @@ func addressesModule() tree.Module {
 					Path: path + "/addresses/address", View: inRouting, Rows: addressRows(vlan, family),
 					Through: addressThrough(path+"/addresses/address", vlan, family),
 				},
-				tree.Group{Path: path + "/neighbors/neighbor", View: inRouting, Rows: neighbourRows(vlan, family)})
+				tree.Group{
+					Path: path + "/neighbors/neighbor", View: inRouting, Rows: neighbourRows(vlan, family),
+					Through: neighbourThrough(path+"/neighbors/neighbor", vlan, family),
+				})
 		}
 	}
 	return m
@@ -126,8 +129,9 @@ func neighbourRows(vlan bool, family string) []tree.Row {
 	fits := ofInterface(vlan, family)
 	return []tree.Row{
 		{
-			DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{name}|{ip}", Fits: fits,
-			Leaves: []tree.Leaf{leaf("state/origin", constant("STATIC"))},
+			DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{name}|{ip}", Fits: fits, Entry: true,
+			Leaves: []tree.Leaf{leaf("config/link-layer-address", readOnly(text("neigh"))),
+				leaf("state/origin", constant("STATIC"))},
 		},
 		{
 			DB: swss.ApplDB, Table: schema.AppNeigh, Key: "{name}:{ip}", Fits: fits, Entry: true,

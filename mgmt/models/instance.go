@@ -2,13 +2,18 @@ package models
 
 import (
 	"encoding/json"
-	"net/netip"
-	"strconv"
 	"strings"
 
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+)
+
+// Names of the network instance, and of the protocol that has the static routes.
+const (
+	instanceName   = "default"
+	staticProtocol = "STATIC"
+	staticName     = "static"
 )
 
 // instanceModule returns the mapping of openconfig-network-instance. There is one instance, whose content is written at
@@ -18,6 +23,7 @@ func instanceModule() tree.Module {
 		instance = "/network-instances/network-instance"
 		protocol = instance + "/protocols/protocol"
 		static   = protocol + "/static-routes/static"
+		nextHop  = static + "/next-hops/next-hop"
 	)
 	only := "there is one network instance"
 	// Every switch has at least one of these rows.
@@ -27,11 +33,11 @@ func instanceModule() tree.Module {
 			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Entry: true, Leaves: leaves},
 		}
 	}
-	kind := constant("DEFAULT_INSTANCE")
+	kind, yes := constant("DEFAULT_INSTANCE"), constant("true")
 	index := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
 	return tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
 		{
-			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant("default")},
+			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant(instanceName)},
 			Rows: there(leaf("config/type", kind), leaf("state/type", kind)),
 		},
 		{
@@ -49,18 +55,16 @@ func instanceModule() tree.Module {
 			}},
 		}},
 		{
-			Path: protocol, View: only, Rows: there(),
-			Keys: map[string]tree.Codec{"identifier": constant("STATIC"), "name": constant("static")},
+			Path: protocol, View: "there is one protocol", Rows: there(leaf("config/enabled", yes), leaf("state/enabled", yes)),
+			Keys: map[string]tree.Codec{"identifier": constant(staticProtocol), "name": constant(staticName)},
 		},
-		{Path: static, View: inRouting, Rows: staticRouteRows(tree.Row{})},
+		{Path: static, View: inRouting, Through: staticThrough(), Rows: staticRouteRows(tree.Row{})},
 		{
-			Path: static + "/next-hops/next-hop", View: inRouting,
-			Rows: append(
-				staticRouteRows(tree.Row{Each: "index", Fold: hopsByIndex, Leaves: nextHopLeaves("config")}),
-				tree.Row{
-					DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
-					Leaves: wayInForce(append(nextHopLeaves("state"), leaf("state/index", index))),
-				}),
+			Path: nextHop, View: inRouting, Through: staticHopThrough(nextHop),
+			Rows: append(staticRouteRows(tree.Row{Each: "index", Fold: hopsByIndex, Leaves: nextHopLeaves("config")}), tree.Row{
+				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
+				Leaves: wayInForce(append(nextHopLeaves("state"), leaf("state/index", index))),
+			}),
 		},
 	}}
 }
@@ -101,119 +105,4 @@ func vlanLeaves(at string) []tree.Leaf {
 
 func vlanStatus() tree.Codec {
 	return words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down")
-}
-
-// A routeNextHop is one next hop of a route, as JSON.
-type routeNextHop struct {
-	Address   string `json:"address"`
-	Interface string `json:"interface"`
-	Blackhole string `json:"blackhole"`
-	Distance  string `json:"distance"`
-}
-
-// hopsByIndex returns the next hops of a route's row, by their position in its lists.
-func hopsByIndex(fields map[string]string) map[string]string {
-	row := tree.Record{Fields: fields}
-	var lists [4][]string
-	n := 0
-	for i, f := range []string{"nexthop", "ifname", "blackhole", "distance"} {
-		if v := row.Field(f); v != "" {
-			lists[i] = strings.Split(v, ",")
-			n = max(n, len(lists[i]))
-		}
-	}
-	out := map[string]string{}
-	for i := range n {
-		at := func(list int) string {
-			if i < len(lists[list]) {
-				return strings.TrimSpace(lists[list][i])
-			}
-			return ""
-		}
-		nextHop := routeNextHop{at(0), at(1), at(2), at(3)}
-		if strings.EqualFold(nextHop.Interface, schema.NullInterface) {
-			nextHop.Interface, nextHop.Blackhole = "", "true"
-		}
-		text, err := json.Marshal(nextHop)
-		if err == nil {
-			out[strconv.Itoa(i)] = string(text)
-		}
-	}
-	return out
-}
-
-// wayInForce returns leaves of a next hop that have a value only while the static route in force has the hop. The
-// entry's own row is the configured hop. The row is the route in APPL_DB, which has the usable hops of the smallest
-// distance.
-func wayInForce(leaves []tree.Leaf) []tree.Leaf {
-	for i, l := range leaves {
-		leaves[i].Codec = tree.Codec{Get: func(r tree.Record) []string {
-			if is := hopInForce(tree.Record{Fields: r.Own}, r); is.Fields != nil {
-				return l.Codec.Get(is)
-			}
-			return nil
-		}}
-	}
-	return leaves
-}
-
-// hopInForce returns the next hop of a route of APPL_DB by which a configured one is in force, with the configured
-// distance. It has no fields if the route is not static, or does not have the hop.
-func hopInForce(want, route tree.Record) tree.Record {
-	address := func(text string) netip.Addr {
-		if a, err := netip.ParseAddr(text); err == nil && !a.IsUnspecified() {
-			return a
-		}
-		return netip.Addr{}
-	}
-	if route.Field("protocol") != "static" {
-		return tree.Record{}
-	}
-	for _, text := range hopsByIndex(route.Fields) {
-		is := tree.Record{Keys: route.Keys, Fields: tree.JSONFields(text)}
-		if strings.EqualFold(want.Field("blackhole"), "true") == strings.EqualFold(is.Field("blackhole"), "true") &&
-			address(want.Field("address")) == address(is.Field("address")) &&
-			(want.Field("interface") == "" || want.Field("interface") == is.Field("interface")) {
-			is.Fields["distance"] = want.Field("distance")
-			return is
-		}
-	}
-	return tree.Record{}
-}
-
-// hopsInForce returns the codec of the configured next hops of a static route that are in force.
-func hopsInForce() tree.Codec {
-	return tree.Codec{Get: func(r tree.Record) (hops []string) {
-		configured := hopsByIndex(r.Own)
-		for i := range len(configured) {
-			want := tree.Record{Fields: tree.JSONFields(configured[strconv.Itoa(i)])}
-			if hopInForce(want, r).Fields != nil {
-				hops = append(hops, formatNextHop(want.Field("address"), want.Field("interface"), want.Field("blackhole"),
-					want.Field("distance")))
-			}
-		}
-		return hops
-	}}
-}
-
-func nextHopLeaves(at string) []tree.Leaf {
-	hop := tree.Codec{Get: func(r tree.Record) []string {
-		if strings.EqualFold(r.Field("blackhole"), "true") {
-			return tree.One("DROP")
-		}
-		if a, err := netip.ParseAddr(r.Field("address")); err == nil && !a.IsUnspecified() {
-			return tree.One(a.String())
-		}
-		if r.Field("interface") != "" {
-			return tree.One("LOCAL_LINK")
-		}
-		return nil
-	}}
-	metric := tree.Codec{Get: func(r tree.Record) []string { // 0 stands for none in a list
-		return tree.One(strings.TrimPrefix(r.Field("distance"), "0"))
-	}}
-	return []tree.Leaf{
-		leaf(at+"/next-hop", hop), leaf(at+"/metric", metric),
-		leaf("interface-ref/"+at+"/interface", readOnly(text("interface"))),
-	}
 }

@@ -273,6 +273,8 @@ func ethernetModule() tree.Module {
 			leaf("ethernet/state/auto-negotiate", words("autoneg", "false", "true", "on", "false", "off")),
 			leaf("ethernet/state/duplex-mode", constant("FULL")),
 		}},
+		{DB: swss.ConfigDB, Table: schema.CfgInterface, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
+			leaf("ethernet/config/mac-address", tree.Codec{Get: mac("mac_addr").Get, Through: macThrough()})}},
 		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
 			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr")))}},
 		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Only: "Ethernet",

@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"tamtam/mgmt/tree"
@@ -42,7 +43,7 @@ func routingModule() tree.Module {
 		Leaves: routedLeaves("state")})
 	return tree.Module{Name: "tamtam-routing", Groups: []tree.Group{
 		interfaces, addresses,
-		{Path: "/routing/static-routes/route", Rows: append(
+		{Path: staticRoutePath, Rows: append(
 			staticRouteRows(tree.Row{Leaves: []tree.Leaf{leaf("config/next-hop", nextHops())}}),
 			tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
 				Leaves: []tree.Leaf{leaf("state/next-hop", hopsInForce())}})},
@@ -101,15 +102,6 @@ func routingModule() tree.Module {
 	}}
 }
 
-// staticRouteRows returns a row of a static route in both forms: as SONiC writes it, and without the VRF.
-func staticRouteRows(r tree.Row) []tree.Row {
-	r.DB, r.Table, r.Entry = swss.ConfigDB, schema.CfgStaticRoute, true
-	r.Key = schema.StaticRouteKey("{prefix}")
-	former := r
-	former.Key, former.Former = "{prefix}", true
-	return []tree.Row{r, former}
-}
-
 func routedLeaves(at string) []tree.Leaf {
 	return []tree.Leaf{leaf(at+"/mtu", text("mtu")), leaf(at+"/mac-address", text("mac_addr"))}
 }
@@ -125,50 +117,35 @@ func finishNeighbor(c tree.Change) error {
 	return nil
 }
 
-// nextHops returns the codec of the next hops of a route: lists of equal length in several fields.
+// nextHops returns the codec of the next hops of a route.
 func nextHops() tree.Codec {
-	fields := []string{"nexthop", "ifname", "blackhole", "distance"}
 	return tree.Codec{
-		Get: func(r tree.Record) (hops []string) {
-			var lists [4][]string
-			n := 0
-			for i, f := range fields {
-				if v := r.Field(f); v != "" {
-					lists[i] = strings.Split(v, ",")
-					n = max(n, len(lists[i]))
+		Get: func(r tree.Record) (texts []string) {
+			for _, h := range readHops(r) {
+				if text := formatNextHop(h.Address, h.Interface, h.Blackhole, h.Distance); text != "" {
+					texts = append(texts, text)
 				}
 			}
-			for i := range n {
-				var e [4]string
-				for j, l := range lists {
-					if i < len(l) {
-						e[j] = strings.TrimSpace(l[i])
-					}
-				}
-				if nextHop := formatNextHop(e[0], e[1], e[2], e[3]); nextHop != "" {
-					hops = append(hops, nextHop)
-				}
-			}
-			return hops
+			return texts
 		},
-		Put: func(r tree.Record, hops []string) error {
-			var lists [4][]string
-			for _, w := range hops {
-				nextHop, err := parseNextHop(w)
+		Put: func(r tree.Record, texts []string) error {
+			was := readHops(r)
+			var hops []routeHop
+			for i, text := range texts {
+				nextHop, err := parseNextHop(text)
 				if err != nil {
 					return err
 				}
-				for j, v := range nextHop {
-					lists[j] = append(lists[j], v)
+				h := routeHop{Index: strconv.Itoa(i)}
+				if len(was) == len(texts) { // hops keep their indexes
+					h.Index = was[i].Index
 				}
-			}
-			for j, f := range fields {
-				v := strings.Join(lists[j], ",")
-				if none := [...]string{"", "", "false", "0"}[j]; v == strings.TrimSuffix(strings.Repeat(none+",", len(hops)), ",") {
-					v = "" // all equal the value of an absent field
+				for j, to := range h.texts() {
+					*to = nextHop[j]
 				}
-				r.Set(f, v)
+				hops = append(hops, h)
 			}
+			writeHops(r, hops)
 			return nil
 		},
 	}

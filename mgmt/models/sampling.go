@@ -1,8 +1,8 @@
 package models
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -40,18 +40,22 @@ func samplingModule() tree.Module {
 	port := func(keys []string) bool { return keys[len(keys)-1] != schema.SFlowAll }
 	return tree.Module{Name: "openconfig-sampling-sflow", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: all("config")},
+			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: append(all("config"),
+				leaf("sampling/sflow/config/dscp", fixed(constant("0"), "datagrams are not marked")),
+				leaf("sampling/sflow/config/sample-size", fixed(constant(strconv.Itoa(sflow.MaxHeader)),
+					"a sample has that much of its packet")))},
 			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Leaves: append(all("state"),
 				leaf("sampling/sflow/state/dscp", constant("0")),
 				leaf("sampling/sflow/state/sample-size", constant(strconv.Itoa(sflow.MaxHeader))))},
 			{DB: swss.CountersDB, Table: schema.CountersSFlow, Key: schema.SFlowAgent, Counter: true,
 				Leaves: []tree.Leaf{agent("ipv4"), agent("ipv6")}},
 		}},
-		{Path: at + "/collectors/collector", View: written, Rows: []tree.Row{{
-			DB: swss.ApplDB, Table: schema.AppSFlowCollector, Key: "{*}", Of: "collector_ip collector_port collector_vrf",
-			Each: "address port", Fold: sFlowCollectors, Entry: true,
-			Leaves: []tree.Leaf{leaf("state/network-instance", readOnly(words("vrf", "", "default", "default")))},
-		}}},
+		{Path: at + "/collectors/collector", View: written, Through: collectorThrough(), Rows: []tree.Row{
+			collectorRow(swss.ConfigDB, schema.CfgSFlowCollector, append(collectorKeys("config"), leaf("config/network-instance",
+				readOnly(words("collector_vrf", instanceName, instanceName, instanceName, "", "mgmt"))))),
+			collectorRow(swss.ApplDB, schema.AppSFlowCollector, append(collectorKeys("state"), leaf("state/network-instance",
+				readOnly(words("collector_vrf", "", instanceName, instanceName))))),
+		}},
 		{Path: at + "/interfaces/interface", View: written, Second: true, Through: samplingThrough(), Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: "{name}", Fits: port, Entry: true,
 				Leaves: sampledPort("config")},
@@ -62,17 +66,100 @@ func samplingModule() tree.Module {
 	}}
 }
 
-// sFlowCollectors returns the collectors by address and port.
-func sFlowCollectors(rows map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, text := range rows {
-		f := strings.Split(text, "|")
-		if a, err := netip.ParseAddr(f[0]); err == nil && len(f) == 3 && f[1] != "" {
-			vrf, _ := json.Marshal(map[string]string{"vrf": f[2]}) // strings can be encoded
-			out[a.String()+" "+f[1]] = string(vrf)
-		}
+// collectorRow returns the rows of the collectors of a database, by address and port.
+func collectorRow(db swss.DBName, table string, leaves []tree.Leaf) tree.Row {
+	return tree.Row{
+		DB: db, Table: table, Key: "{*}", Of: tree.AllFields, Each: "address port", Entry: true, Leaves: leaves,
+		Fold: func(rows map[string]string) map[string]string {
+			out := map[string]string{}
+			for _, name := range tree.SortedKeys(rows) {
+				address, port := collectorAt(tree.JSONFields(rows[name]))
+				if at := address + " " + port; address != "" && out[at] == "" {
+					out[at] = rows[name]
+				}
+			}
+			return out
+		},
 	}
-	return out
+}
+
+// collectorAt returns the address and the port of a collector's row; the address is "" if it is not valid.
+func collectorAt(row map[string]string) (address, port string) {
+	r := tree.Record{Fields: row}
+	a, err := netip.ParseAddr(r.Field("collector_ip"))
+	if err != nil || a.Zone() != "" {
+		return "", ""
+	}
+	return a.Unmap().String(), cmp.Or(r.Field("collector_port"), strconv.Itoa(schema.SFlowPort))
+}
+
+// collectorKeys returns the leaves of the keys of a collector, below config or state.
+func collectorKeys(at string) []tree.Leaf {
+	key := func(i int) tree.Codec {
+		return tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[i]) }}
+	}
+	return []tree.Leaf{leaf(at+"/address", key(0)), leaf(at+"/port", key(1))}
+}
+
+// collectorThrough returns the Through of collectors. SONiC calls a collector by a name, which follows from address and
+// port where a Set makes one.
+func collectorThrough() *tree.Through {
+	const collectors = "/sflow/collectors/collector"
+	row := func(ctx context.Context, s tree.Setting, name string) (map[string]string, error) {
+		return s.Row(ctx, collectors, []string{name}, schema.CfgSFlowCollector)
+	}
+	// of returns the names of the collectors that match a pattern of address and port.
+	of := func(ctx context.Context, s tree.Setting, pattern []string) (names []string, err error) {
+		all, err := s.Match(ctx, collectors, tree.Wildcard)
+		for i := 0; err == nil && i < len(all); i++ {
+			var fields map[string]string
+			if fields, err = row(ctx, s, all[i][0]); err == nil {
+				if address, port := collectorAt(fields); address != "" && tree.Matches([]string{address, port}, pattern) {
+					names = append(names, all[i][0])
+				}
+			}
+		}
+		return names, err
+	}
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			a, err := netip.ParseAddr(keys[0])
+			if err != nil || a.String() != keys[0] || a.Zone() != "" {
+				return fmt.Errorf("address %s: want an address in its shortest form", tree.Quoted(keys[0]))
+			}
+			if leaf == "config/network-instance" && v[0] != instanceName {
+				return fmt.Errorf("%s: want %s", tree.Quoted(v[0]), instanceName)
+			}
+			names, err := of(ctx, s, keys)
+			if err != nil {
+				return err
+			}
+			name := strings.ReplaceAll(keys[0], ":", "_") + "-" + keys[1]
+			if len(names) > 0 {
+				name = names[0]
+			}
+			if err := s.Make(ctx, collectors, name); err != nil {
+				return err
+			}
+			write := func(c tree.Codec, v ...string) error {
+				return s.Write(ctx, collectors, []string{name}, schema.CfgSFlowCollector, c, v)
+			}
+			switch {
+			case len(names) == 0:
+				return errors.Join(write(number("collector_port", "%d"), keys[1]), write(text("collector_ip"), keys[0]))
+			case leaf == "config/network-instance":
+				return write(text("collector_vrf"), instanceName)
+			}
+			return nil
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
+			names, err := of(ctx, s, pattern)
+			for i := 0; err == nil && whole && i < len(names); i++ {
+				err = s.Erase(ctx, collectors, names[i])
+			}
+			return err
+		},
+	}
 }
 
 // sampledPort returns the leaves of a port. SONiC has one rate, and the direction for which it applies.

@@ -96,6 +96,80 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 	}
 }
 
+// neighbourThrough returns the Through of static neighbours of one family, of VLANs or of other interfaces.
+func neighbourThrough(path string, vlan bool, family string) *tree.Through {
+	fits := ofInterface(vlan, family)
+	of := func(ctx context.Context, s tree.Setting, keys []string) ([][]string, error) {
+		return ours(ctx, s, staticNeighborPath, fits, keys[0], keys[len(keys)-1])
+	}
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			name, ip := keys[0], keys[len(keys)-1]
+			if strings.HasPrefix(name, "Vlan") != vlan {
+				return fmt.Errorf("neighbours of %s are in %s", name, map[bool]string{
+					true: "subinterfaces/subinterface[index=0]", false: "routed-vlan",
+				}[vlan])
+			}
+			s.Needs(path, "config/link-layer-address", keys, of, nil)
+			if leaf == "" {
+				return nil
+			}
+			if err := s.Make(ctx, staticNeighborPath, name, ip); err != nil {
+				return err
+			}
+			return s.Write(ctx, staticNeighborPath, []string{name, ip}, schema.CfgNeigh, text("neigh"), v)
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
+			there, err := of(ctx, s, pattern)
+			for i := 0; err == nil && i < len(there); i++ {
+				err = s.Erase(ctx, staticNeighborPath, there[i]...)
+			}
+			if whole {
+				s.Forgo(path, pattern)
+			} else if len(there) > 0 {
+				s.Needs(path, "config/link-layer-address", pattern, of, nil)
+			}
+			return err
+		},
+	}
+}
+
+// macThrough returns the Through of the address that a port has as a router.
+func macThrough() *tree.Through {
+	write := func(ctx context.Context, s tree.Setting, name string, v []string) error {
+		return s.Write(ctx, routedPath, []string{name}, schema.CfgInterface, text("mac_addr"), v)
+	}
+	later := func(name string) string { return "mac-address " + name }
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, v []string) error {
+			name := keys[0]
+			if !schema.IsPortName(name) {
+				return fmt.Errorf("%s is no port", name)
+			}
+			s.Later(later(name), func(ctx context.Context) error { // its subinterface may follow in the Set
+				row, err := s.Row(ctx, routedPath, []string{name}, schema.CfgInterface)
+				if err == nil && row == nil {
+					err = fmt.Errorf("%s[name=%s]/ethernet/config/mac-address: %s does not route: want its subinterface 0",
+						interfacesPath, name, name)
+				}
+				if err != nil {
+					return err
+				}
+				return write(ctx, s, name, []string{strings.ToLower(v[0])})
+			})
+			return nil
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, _ bool) error {
+			s.Later(later(pattern[0]), nil)
+			ports, err := ours(ctx, s, routedPath, func(keys []string) bool { return schema.IsPortName(keys[0]) }, pattern[0])
+			for i := 0; err == nil && i < len(ports); i++ {
+				err = write(ctx, s, ports[i][0], nil)
+			}
+			return err
+		},
+	}
+}
+
 // subinterfaceThrough returns the Through that determines which interfaces route.
 func subinterfaceThrough() *tree.Through {
 	return &tree.Through{

@@ -105,8 +105,8 @@ func TestMethods(t *testing.T) {
 		{request: "PUT " + c2 + "/config/port", body: `{"openconfig-tam:ip":"10.0.0.1"}`, code: 400, tag: "invalid-value"},
 		{request: "PUT " + c2 + "/state", body: `{"openconfig-tam:state":{}}`, code: 405, tag: "operation-not-supported",
 			words: []string{"Allow: GET, HEAD, OPTIONS"}},
-		{request: "DELETE /restconf/data/openconfig-acl:acl/acl-sets", code: 405, tag: "operation-not-supported",
-			words: []string{"Allow: GET, HEAD, OPTIONS", "access lists are written in CONFIG_DB"}},
+		{request: "DELETE /restconf/data/openconfig-platform:components", code: 405, tag: "operation-not-supported",
+			words: []string{"Allow: GET, HEAD, OPTIONS", "components are what there is"}},
 		{request: "DELETE /restconf/data/openconfig-acl:acl/tamtam-acl:tables", code: 405, tag: "operation-not-supported"},
 		{request: "PUT " + interfaces + "=Ethernet4", body: `{"openconfig-tam:interfaces":["Ethernet4"]}`, code: 204},
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/tree"
+	"tamtam/swss"
 )
 
 // putThrough executes an assignment at the path where the data is configured. It returns false if the assignment
@@ -173,7 +174,7 @@ func (t *Tx) Write(ctx context.Context, list string, keys []string, table string
 	t.must(e)
 	for i, r := range e.List.Rows {
 		if r.Table == table && r.Written() && e.Rows[i] != nil {
-			e.touched, e.step = true, t.step
+			e.touched, e.step, e.replaced = true, t.step, e.replaced || t.replacing
 			return t.give(e, i, c, v)
 		}
 	}
@@ -192,7 +193,7 @@ func (t *Tx) give(e *txEntry, row int, c tree.Codec, v []string) error {
 	err := error(nil)
 	switch {
 	case len(had) > 0 && len(v) > 0 && slices.Equal(c.Get(rec), v): // keep the form of our path
-	case b != nil && len(v) > 0 && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v):
+	case b != nil && len(v) > 0 && !c.Shared && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v):
 		err = restore(c, rec, b)
 	default:
 		err = c.Put(rec, v)
@@ -241,12 +242,62 @@ func (t *Tx) checkGiven(context.Context) error {
 	}
 	for _, id := range tree.SortedKeys(t.given) {
 		if g := t.given[id]; g.e.present {
-			check(g.node, g.keys, g.step, g.value, g.codec.Get(tree.Record{Keys: g.e.Keys, Fields: g.e.Rows[g.row]}))
+			row := g.row
+			if g.e.List.Rows[row].Former && g.e.Rows[row] == nil { // the row was moved
+				row--
+			}
+			check(g.node, g.keys, g.step, g.value, g.codec.Get(tree.Record{Keys: g.e.Keys, Fields: g.e.Rows[row]}))
 		}
 	}
 	for _, o := range t.overridden {
 		if o.e.present && o.e.wrote[o.leaf] == o.step { // nothing has written it since
 			check(o.leaf, o.e.Keys, o.step, o.value, o.e.Value(o.leaf))
+		}
+	}
+	return nil
+}
+
+// Row implements [tree.Setting].
+func (t *Tx) Row(ctx context.Context, list string, keys []string, table string) (map[string]string, error) {
+	e, err := t.get(ctx, t.Model.Find(list).List, keys)
+	if err != nil || !e.present || e.lapsed {
+		return nil, err
+	}
+	for i, r := range e.List.Rows {
+		if r.DB == swss.ConfigDB && r.Table == table && e.Rows[i] != nil {
+			return e.Rows[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// A delayed is a function that is called after all steps, and the step that it belongs to.
+type delayed struct {
+	do   func(context.Context) error
+	step int
+}
+
+// Later implements [tree.Setting].
+func (t *Tx) Later(name string, do func(context.Context) error) {
+	if t.delayed == nil {
+		t.delayed = map[string]delayed{}
+	}
+	if t.delayed[name] = (delayed{do, t.step}); do == nil {
+		delete(t.delayed, name)
+	}
+}
+
+// doLater calls the delayed functions. What follows from an earlier fault is no fault of its own.
+func (t *Tx) doLater(ctx context.Context) error {
+	failed := t.faults.count > 0
+	for _, name := range tree.SortedKeys(t.delayed) {
+		t.step = t.delayed[name].step
+		err := t.delayed[name].do(ctx)
+		if tree.IsUnavailable(err) {
+			return err
+		}
+		if err != nil && !failed {
+			t.faults.add(t.step, err)
 		}
 	}
 	return nil

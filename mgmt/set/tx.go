@@ -48,6 +48,7 @@ type Tx struct {
 	// replacing is true while the nodes of a replaced path are removed.
 	replacing bool
 	repeated  []repeated
+	delayed   map[string]delayed // functions that are called after all steps, by name
 }
 
 // A RowChange is a row of CONFIG_DB before and after a change. Nil stands for a missing row.
@@ -225,26 +226,13 @@ func (e *txEntry) clear(n *tree.Node) error {
 	return errors.Join(errs...)
 }
 
-// renew moves rows in a former form to the rows that replace them.
-func (e *txEntry) renew() {
-	for i, r := range e.List.Rows {
-		if !r.Former || e.Rows[i] == nil {
-			continue
-		}
-		if e.Rows[i-1] == nil {
-			e.Rows[i-1] = e.Rows[i]
-		}
-		e.Rows[i] = nil
-	}
-}
-
 // put sets the value of a leaf, or removes it if v is empty.
 func (e *txEntry) put(n *tree.Node, v []string) error {
 	e.touched = true
-	e.renew()
 	for _, b := range n.Binds {
 		r := e.List.Rows[b.Row]
-		if !r.Written() || !r.Serves(e.Keys) {
+		if !r.Written() || !r.Serves(e.Keys) || r.Former && e.Rows[b.Row] == nil ||
+			e.formerly(b.Row) {
 			continue
 		}
 		if b.Codec.Put == nil {
@@ -305,6 +293,25 @@ func (e *txEntry) settle() {
 		if same && maps.Equal(now, before) { // nothing else has changed the row
 			e.Rows[i] = maps.Clone(e.before[i])
 		}
+	}
+}
+
+// formerly reports whether only the former form of a row exists.
+func (e *txEntry) formerly(i int) bool {
+	rows := e.List.Rows
+	return !rows[i].Former && e.Rows[i] == nil && i+1 < len(rows) && rows[i+1].Former && e.Rows[i+1] != nil
+}
+
+// renew moves changed rows in a former form to the present form.
+func (e *txEntry) renew() {
+	for i, r := range e.List.Rows {
+		if !r.Former || e.Rows[i] == nil || !e.changed(i) && !e.changed(i-1) {
+			continue
+		}
+		if e.Rows[i-1] == nil {
+			e.Rows[i-1] = e.Rows[i]
+		}
+		e.Rows[i] = nil
 	}
 }
 

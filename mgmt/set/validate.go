@@ -19,6 +19,9 @@ func (t *Tx) finish(ctx context.Context) error {
 	if err := t.endLapsed(ctx); err != nil {
 		return err
 	}
+	if err := t.doLater(ctx); err != nil {
+		return err
+	}
 	for _, e := range t.touched() {
 		e.fill()
 		if err := t.finishEntry(ctx, e); err != nil {
@@ -27,6 +30,7 @@ func (t *Tx) finish(ctx context.Context) error {
 		if e.present && !t.entryUnknown(e) {
 			e.settle()
 		}
+		e.renew()
 	}
 	unwritten := func(e *txEntry) bool { return !e.touched }
 	if err := t.removeOwned(ctx, t.touched(), unwritten); err != nil { // after a replace, or a removal by finishing

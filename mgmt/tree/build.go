@@ -193,8 +193,12 @@ func (b *builder) referred(leaf *Node) {
 	}
 }
 
+// predicate is the part of a leafref's path that selects an entry of a list.
+var predicate = regexp.MustCompile(`\[[^\]]*\]`)
+
 // leafrefTarget returns the node at the path of a leafref, or nil if there is none.
 func (b *builder) leafrefTarget(at *Node, path string) *Node {
+	path = predicate.ReplaceAllString(path, "")
 	if strings.HasPrefix(path, "/") {
 		at = b.Root
 	}

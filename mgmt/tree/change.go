@@ -62,6 +62,12 @@ type Setting interface {
 	Erase(ctx context.Context, list string, keys ...string) error
 	// Write writes fields that no leaf of the list has into an entry's row of a table of CONFIG_DB.
 	Write(ctx context.Context, list string, keys []string, table string, c Codec, v []string) error
+	// Row returns an entry's row of a table of CONFIG_DB as it is after the steps so far, or nil if there is none. It must
+	// not be changed.
+	Row(ctx context.Context, list string, keys []string, table string) (map[string]string, error)
+	// Later calls a function once, after all steps; its error is a fault of the present step. The function replaces an
+	// earlier one of that name. If it is nil, it only cancels the earlier one.
+	Later(name string, do func(ctx context.Context) error)
 	// Needs records that an entry of a list must have a leaf when the Set is done: there must then find something. If
 	// only is not nil, it must find the entry with these keys, and no other.
 	Needs(list, leaf string, keys []string, there Finder, only []string)

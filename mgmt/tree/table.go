@@ -97,11 +97,11 @@ type Row struct {
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
-	// Former rows are an earlier form of the row before them, under another key. They are read and deleted as it is. A
-	// Set that changes the entry replaces them by that row.
-	Former bool
 	// Fixed entries are neither created nor deleted by clients; the text is the reason. A delete resets them.
 	Fixed string
+	// Former rows have an earlier form of the key of the row before them, and are read like it. A Set creates none. It
+	// moves one that it changes to that row, which precedes if both exist.
+	Former bool
 	// Elsewhere is the list that has the row, under the same keys. A Set creates and deletes the entry there.
 	Elsewhere string
 	// Counter rows change with the traffic: they are sampled, never sent on change.
@@ -142,6 +142,8 @@ type Codec struct {
 	Kept bool
 	// Group is the group of counters that the leaf is polled with, if that is not the group of its row.
 	Group string
+	// Shared means that the leaf's fields hold values of other leaves, too.
+	Shared bool
 	// Default is what a Set writes where it removes the leaf. It is nil if a row without fields has the leaf's default.
 	Default []string
 	// Through writes a leaf in the list that holds the configuration.

@@ -37,6 +37,9 @@ func CompareStaticRoutes(a, b string) int {
 	return cmp.Or(cmp.Compare(vrf(b), vrf(a)), CompareNames(a, b))
 }
 
+// RouteIndex is the field of a static route with the index of each next hop in OpenConfig's model.
+const RouteIndex = "index"
+
 const prefixWords = "default| and a prefix, such as default|10.1.0.0/16"
 
 // layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
@@ -59,6 +62,8 @@ func (s *StaticRoute) layout() layout {
 			lists("distance", "0..255", "The distance of each way: of those that there are, the smallest is used.").or("0"),
 			lists("blackhole", "true or false", "Whether a way drops; SONiC then has null in ifname.").or("false"),
 			lists("nexthop-vrf", DefaultVRF, "There is one VRF."),
+			lists(RouteIndex, "texts",
+				"OpenConfig's index of each way, if it is not its place from 0 on. It has no effect in the switch."),
 			ignored(sonicRoute...),
 		},
 		check:  s.readHops,
@@ -81,6 +86,7 @@ func (s *StaticRoute) readHops(r *reader) {
 			n = max(n, len(lists[f]))
 		}
 	}
+	r.value(RouteIndex) // result ignored: indexes only name the next hops
 	if n == 0 {
 		r.bad("nexthop", "", "a next hop, or ifname or blackhole=true")
 	}

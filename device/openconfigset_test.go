@@ -1,0 +1,125 @@
+package device_test
+
+import (
+	"strings"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ygot"
+
+	"tamtam/device"
+	"tamtam/device/devicetest"
+	"tamtam/mgmt"
+	"tamtam/swss"
+)
+
+// An openConfigured is a switch that is configured at OpenConfig's paths.
+type openConfigured struct {
+	*routed
+	server *mgmt.Server
+}
+
+// newOpenConfigured returns a switch with a configuration as JSON.
+func newOpenConfigured(t *testing.T, config string) openConfigured {
+	c, err := device.ParseConfigDB([]byte(config))
+	devicetest.NoError(t, err)
+	r := &routed{T: t, Sim: devicetest.NewServedSim(t, device.SimConfig{Config: c})}
+	devicetest.RunUntilIdle(t, r.Sim)
+	r.output()
+	server, _, _ := devicetest.StartNorthbound(t, r.Sim)
+	return openConfigured{r, server}
+}
+
+// set executes a Set of one update, or of one delete if the value is empty.
+func (o openConfigured) set(path, value string) {
+	o.Helper()
+	at, err := ygot.StringToStructuredPath(path)
+	devicetest.NoError(o.T, err)
+	req := &gpb.SetRequest{Delete: []*gpb.Path{at}}
+	if value != "" {
+		req = &gpb.SetRequest{Update: []*gpb.Update{{Path: at,
+			Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}}}}}
+	}
+	if _, err := o.server.Set(o.Context(), req); err != nil {
+		o.Fatalf("%s %s: %v", path, value, err)
+	}
+	devicetest.RunUntilIdle(o.T, o.Sim)
+}
+
+// wantOut sends a packet from the host at Ethernet3, and checks where it leaves, as "port 2 MAC > MAC". An empty text
+// means that it must not leave.
+func (o openConfigured) wantOut(want string) {
+	o.Helper()
+	outs := o.send(3, ipFrame(o.T, devicetest.HostMAC(0x33), "10.3.0.2", "10.77.0.1", 64, 9))
+	got := ""
+	for _, f := range outs {
+		got += describe(f)
+	}
+	if !strings.HasPrefix(got, want) || want == "" && got != "" {
+		o.Errorf("%q left, want %q", got, want)
+	}
+}
+
+// A static route, its neighbour and access lists are in the chip when they are set at OpenConfig's paths, and leave it
+// when they are deleted.
+func TestSetRoutesAndAccessLists(t *testing.T) {
+	const (
+		route = "/network-instances/network-instance[name=default]/protocols/protocol[identifier=STATIC][name=static]/" +
+			"static-routes/static[prefix=10.77.0.0/16]"
+		to   = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:"
+		port = "/interfaces/interface[name=Ethernet2]/subinterfaces/subinterface[index=0]/ipv4/neighbors/" +
+			"neighbor[ip=10.2.0.77]"
+	)
+	o := newOpenConfigured(t, devicetest.RoutedConfig)
+	o.wantOut("")
+	o.set(port, `{"ip":"10.2.0.77","config":{"ip":"10.2.0.77","link-layer-address":"02:00:00:00:00:77"}}`)
+	o.set(route, `{"prefix":"10.77.0.0/16","config":{"prefix":"10.77.0.0/16"},"next-hops":{"next-hop":[
+		{"index":"x","config":{"index":"x","next-hop":"10.2.0.77"}}]}}`)
+	o.wantOut(to + "77")
+	o.set(route+"/next-hops/next-hop[index=x]/config/next-hop", `"DROP"`)
+	o.wantOut("")
+	o.set(route+"/next-hops/next-hop[index=x]/config/next-hop", `"10.2.0.2"`)
+	o.wantOut(to + "22")
+
+	o.set("/acl", `{"acl-sets":{"acl-set":[{"name":"a","type":"ACL_IPV4","config":{"name":"a","type":"ACL_IPV4"},
+		"acl-entries":{"acl-entry":[{"sequence-id":5,"config":{"sequence-id":5},
+			"ipv4":{"config":{"source-address":"10.3.0.0/24"}},"actions":{"config":{"forwarding-action":"DROP"}}}]}}]},
+		"interfaces":{"interface":[{"id":"Ethernet3","config":{"id":"Ethernet3"},"ingress-acl-sets":{"ingress-acl-set":[
+			{"set-name":"a","type":"ACL_IPV4","config":{"set-name":"a","type":"ACL_IPV4"}}]}}]}}`)
+	o.wantOut("")
+	o.set("/acl/acl-sets/acl-set[name=a][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=5]/ipv4/config/source-address",
+		`"10.4.0.0/24"`)
+	o.wantOut(to + "22")
+	o.set("/acl/acl-sets/acl-set[name=a][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=5]/ipv4", "")
+	o.wantOut("")
+	o.set("/acl/interfaces/interface[id=Ethernet3]", "")
+	o.wantOut(to + "22")
+	o.set(route, "")
+	o.wantOut("")
+}
+
+// A queue marks packets once a profile is set at OpenConfig's path. A collector of sFlow is in force.
+func TestSetQueueAndCollector(t *testing.T) {
+	o := newOpenConfigured(t, strings.Replace(qosConfig, `, "wred_profile": "ecn"`, "", 1))
+	q := qosSwitch{o.routed}
+	if marked := countTOS(q.race(60, ect0, ect0), ce); marked != 0 {
+		t.Errorf("%d frames are marked without a profile", marked)
+	}
+	const queue = "/qos/interfaces/interface[interface-id=Ethernet3]/output/queues/queue[name=0]/config/"
+	o.set(queue+"queue-management-profile", `"ecn"`)
+	if marked := countTOS(q.race(60, ect0, ect0), ce); marked < 100 {
+		t.Errorf("%d frames are marked with a profile", marked)
+	}
+	o.set(queue+"queue-management-profile", "")
+	if marked := countTOS(q.race(60, ect0, ect0), ce); marked != 0 {
+		t.Errorf("%d frames are marked once the profile is gone", marked)
+	}
+	if row := devicetest.Row(t, o.Redis, swss.ConfigDB, "QUEUE", "Ethernet3|0"); row["scheduler"] != "one" {
+		t.Errorf("the scheduler of the queue is gone: %v", row)
+	}
+	o.set("/sampling/sflow/collectors/collector[address=10.0.0.5][port=7000]",
+		`{"address":"10.0.0.5","port":7000,"config":{"address":"10.0.0.5","port":7000}}`)
+	if f := o.state("SFLOW_COLLECTOR_TABLE", "10.0.0.5-7000"); f["status"] != "active" {
+		t.Errorf("the collector is %v", f)
+	}
+}
