@@ -179,10 +179,11 @@ func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []
 }
 
 // unwritable reports whether our node at a path with prefixes is configuration that no Set can write, and can be
-// declared as such: configuration must not refer to state (RFC 6020, section 9.9).
+// declared as such: configuration must not refer to state (RFC 6020, section 9.9), and its conditions must not depend on
+// state (section 6.4.1). The leaves beside a key are in such conditions, and have one value.
 func (c *comparison) unwritable(at string) bool {
 	n := c.served(at)
-	return n != nil && n.Config && !n.Writable() && !holdsKey(n) &&
+	return n != nil && n.Type == nil && n.Config && !n.Writable() && !holdsKey(n) &&
 		!slices.ContainsFunc(c.references, func(r reference) bool {
 			from := c.served(r.from)
 			return within(r.to, at) && !within(r.from, at) && (from == nil || from.Writable())
