@@ -83,6 +83,23 @@ func TestAddressesAndCountersOfInterfaces(t *testing.T) {
 	b.rows(map[string]string{"APPL_DB INTF_TABLE:Ethernet0": "mac_addr=02:00:00:00:00:01"})
 	b.shows(t, map[string]string{portE0 + "/ethernet/state/mac-address": `"02:00:00:00:00:01"`,
 		portE0 + "/ethernet/state/hw-mac-address": `"02:00:00:00:00:aa"`})
+	const channel = "/interfaces/interface[name=PortChannel1]/ethernet/state"
+	b.rows(map[string]string{"CONFIG_DB PORTCHANNEL|PortChannel1": "admin_status=up"})
+	b.shows(t, map[string]string{channel + "/mac-address": `"02:00:00:00:00:aa"`, channel + "/hw-mac-address": ""})
+	b.rows(map[string]string{"APPL_DB INTF_TABLE:PortChannel1": "mac_addr=02:00:00:00:00:02"})
+	b.shows(t, map[string]string{channel + "/mac-address": `"02:00:00:00:00:02"`})
+}
+
+// Leaves that clients name in one subscription with others are in the tree without values. All ports that are in force
+// forward.
+func TestLeavesWithoutValues(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(map[string]string{"APPL_DB PORT_TABLE:Ethernet0": "lanes=0", "APPL_DB SWITCH_TABLE:switch": "fdb_aging_time=600"})
+	b.shows(t, map[string]string{
+		portE0 + "/state/transceiver": "", portE0 + "/state/physical-channel": "", portE0 + "/state/id": "",
+		"/components/component[name=chip]/integrated-circuit/state/node-id": "",
+		portE0 + "/state/forwarding-viable":                                 "true",
+	})
 }
 
 // LLDP cannot be switched off, and is announced while hostd runs.

@@ -46,7 +46,11 @@ func TestSystem(t *testing.T) {
 			"openconfig-platform:type":"openconfig-platform-types:PORT","openconfig-platform:parent":"chassis",
 			"openconfig-platform:oper-status":"openconfig-platform-types:ACTIVE","openconfig-platform:removable":false,
 			"openconfig-platform:empty":false}`,
-		"/components/component[name=*]/config/name":                 "\"chassis\"\n\"chip\"\n\"port-1\"\n\"port-2\"",
+		"/components/component[name=*]/config/name": "\"chassis\"\n\"chip\"\n\"port-1\"\n\"port-2\"\n\"software\"",
+		"/components/component[name=software]/state": `{"openconfig-platform:name":"software",
+			"openconfig-platform:type":"openconfig-platform-types:OPERATING_SYSTEM","openconfig-platform:parent":"chassis",
+			"openconfig-platform:oper-status":"openconfig-platform-types:ACTIVE","openconfig-platform:removable":false,
+			"openconfig-platform:empty":false,"openconfig-platform:software-version":"v1"}`,
 		"/interfaces/interface[name=Ethernet5]/state/hardware-port": `"port-2"`,
 		"/components/component[name=chip]/integrated-circuit/utilization": `{"openconfig-platform:resources":{"resource":[
 			{"name":"fdb_entry","config":{"name":"fdb_entry"},"state":{"name":"fdb_entry","used":"1"}},

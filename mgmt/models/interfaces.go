@@ -276,10 +276,13 @@ func ethernetModule() tree.Module {
 		{DB: swss.ConfigDB, Table: schema.CfgInterface, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/config/mac-address", tree.Codec{Get: mac("mac_addr").Get, Through: macThrough()})}},
 		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
-			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr")))}},
-		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Only: "Ethernet",
-			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", readOnly(mac("mac"))),
-				leaf("ethernet/state/hw-mac-address", readOnly(mac("mac")))}},
+			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr"))),
+				leaf("ethernet/state/mac-address", of("PortChannel", mac("mac_addr")))}},
+		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Leaves: []tree.Leaf{
+			leaf("ethernet/state/mac-address", of("Ethernet", mac("mac"))),
+			leaf("ethernet/state/mac-address", of("PortChannel", mac("mac"))),
+			leaf("ethernet/state/hw-mac-address", of("Ethernet", mac("mac"))),
+		}},
 		counted,
 	}}}}
 }
