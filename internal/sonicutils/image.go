@@ -12,6 +12,7 @@ var programs = map[string]string{
 	"sudo":      "#!/bin/sh\nwhile [ \"$1\" = -E ] || [ \"$1\" = -n ]; do shift; done\nexec \"$@\"\n",
 	"systemctl": "#!/bin/sh\n[ \"$1\" != is-active ] || echo active\n",
 	"docker":    "#!/bin/sh\nexit 1\n",
+	"python":    "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n",
 	"sonic-db-cli": `#!/usr/bin/python3
 import sys, redis
 from swsscommon.swsscommon import SonicDBConfig
