@@ -52,6 +52,9 @@ func (rd *reader) sweepOn(ctx context.Context, now time.Time, t *task) error {
 	}
 	rd.log.Error("a sweep over a live task is given up", "task", t.Name, "err", err)
 	s := &t.InASIC.sweep
+	if s.on && s.unit+int(s.from) > 0 { // the next sweep lacks what the registers had that were cleared
+		t.InASIC.flags |= flymon.FlagPartial
+	}
 	s.on, s.due = false, now.Add(max(t.InASIC.row.Epoch/4, registerDelay))
 	return nil
 }

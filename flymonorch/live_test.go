@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
@@ -49,6 +50,26 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 	}
 	for _, l := range b.Logged {
 		t.Error(l)
+	}
+}
+
+// If a sweep is given up after parts of the registers were cleared, the next result lacks what they had counted, and is
+// flagged.
+func TestSweepThatIsGivenUp(t *testing.T) {
+	b := newBench(t, oracle)
+	b.task("live", "readout", "live", "memory", "49152", "filter", "protocol=17")
+	b.query("q", "live", "10.0.0.1")
+	b.Step()
+	for ms := range 2000 {
+		if ms == 1510 { // the sweep began 10 ms ago
+			b.Rec.FailAt(1, sai.StatusFailure)
+		}
+		b.send("10.0.0.1", 1)
+		b.Pass(time.Millisecond)
+	}
+	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+	if err != nil || row.Flags != flymon.FlagLive|flymon.FlagPartial {
+		t.Errorf("the flags are %s, want live and partial; the answer is %s", row.Flags, b.answer("q"))
 	}
 }
 

@@ -56,11 +56,13 @@ func (f *Features) row(ctx context.Context, t Task) error {
 		f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureUnsupported, "the switch does not offer "+t.Key)
 	default:
 		row, err := schema.ParseFeature(t.Key, t.Fields)
+		reason := ""
 		if err != nil {
 			f.daemon.log.Error("feature", "err", err)
+			reason = Explain(err)
 		}
 		if active = err == nil && row.Active; !active {
-			f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureInactive, "")
+			f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureInactive, reason)
 		}
 	}
 	if apply != nil {

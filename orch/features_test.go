@@ -1,6 +1,8 @@
 package orch_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,5 +40,21 @@ func TestFeaturesArePublishedAtOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, published()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A row that is wrong makes a feature inactive, and the reason says so.
+func TestWrongFeatureRow(t *testing.T) {
+	x := newBench(t, orch.Orchagent)
+	orch.NewFeatures(x.d).On(schema.FeatureTailStamping, func(_ context.Context, active bool) {
+		if active {
+			t.Error("the feature is active")
+		}
+	})
+	x.set(swss.NewProducerState(x.r.DB(swss.ApplDB), schema.AppTAMFeature), schema.FeatureTailStamping, "status", "on")
+	x.step()
+	row, _, err := swss.NewTable(x.r.DB(swss.StateDB), schema.StateTAMFeature).Get(t.Context(), schema.FeatureTailStamping)
+	if err != nil || row[schema.FieldOpStatus] != schema.FeatureInactive || !strings.Contains(row["reason"], `"on"`) {
+		t.Errorf("the status is %v, %v", row, err)
 	}
 }

@@ -79,7 +79,7 @@ func (p *programmer) removeEntries(ctx context.Context, w *work) {
 			e.rule.failed.set(e.in.feature, fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err))
 			p.asic.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
 			failed[e] = true
-			if e.key.variant != "" {
+			if e.key.variant != "" || keep[e] == nil {
 				p.agenda.left[e.rule.key] = e.rule
 			}
 			continue

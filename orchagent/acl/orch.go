@@ -194,6 +194,7 @@ func (o *Orch) register(cfg Config) {
 	cfg.Daemon.AfterHold(o.asic.counters.dropFormer)
 	counters := &o.asic.counters
 	cfg.Daemon.Every(counters.retry, func(ctx context.Context, _ time.Time) error { return counters.flush(ctx) })
+	cfg.Daemon.Every(o.leftPeriod, o.removeLeft)
 	cfg.Ports.Changes().Subscribe(o.portsChanged)
 	if cfg.Sessions != nil {
 		cfg.Sessions.Changes().Subscribe(func(ctx context.Context, names []string) {
@@ -208,6 +209,36 @@ func (o *Orch) register(cfg Config) {
 			o.changed(ctx, func(a schema.ACLAction) bool { return len(a.Redirect.NextHops) > 0 })
 		})
 	}
+}
+
+// tryAgain is the time after which failed removals are repeated.
+const tryAgain = time.Second
+
+// leftPeriod returns the time until failed removals are repeated, or 0 if there are none.
+func (o *Orch) leftPeriod() time.Duration {
+	if len(o.agenda.left)+len(o.asic.orphans) > 0 {
+		return tryAgain
+	}
+	for _, t := range o.tables {
+		if t.leaves() {
+			return tryAgain
+		}
+	}
+	return 0
+}
+
+// removeLeft repeats failed removals.
+func (o *Orch) removeLeft(ctx context.Context, _ time.Time) error {
+	maps.Copy(o.agenda.dirtyRules, o.agenda.left)
+	for _, t := range o.tables {
+		if t.leaves() {
+			o.agenda.dirtyTables[t.name] = t
+		}
+	}
+	o.asic.removeOrphans(ctx)
+	o.reconcile(ctx)
+	o.finish(ctx)
+	return o.asic.counters.flush(ctx)
 }
 
 // changed checks again all rules that have an action for which such returns true.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
@@ -58,6 +59,31 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		if live := b.Rec.Live(); len(live) != 1 { // only the switch object may remain
 			t.Errorf("call %d failed; left behind: %v", n, live)
 		}
+	}
+}
+
+// A removal that the ASIC refuses is repeated after a second, although no row changes.
+func TestFailedRemovalIsRepeated(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t, saitest.Options{})
+		b.table("T", "L3", "Ethernet0,Ethernet4")
+		b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "L4_DST_PORT_RANGE", "1-2", "PACKET_ACTION", "DROP")
+		b.Step()
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.Del(schema.AppACLTable, "T")
+		b.Del(schema.AppACLRule, "T:R")
+		b.Step()
+		if b.Rec.Changes() < n {
+			break
+		}
+		b.Pass(time.Second)
+		if live := b.Rec.Live(); len(live) != 1 { // only the switch object may remain
+			t.Errorf("call %d failed; left behind: %v", n, live)
+		}
+		b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
+		b.table("T", "L3", "Ethernet0,Ethernet4")
+		b.Step()
+		b.WantStatus(schema.StateACLRule, "T|R", "Active")
 	}
 }
 

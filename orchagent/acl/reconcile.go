@@ -326,6 +326,16 @@ func sortedRules(m map[schema.ACLRuleKey]*rule) []*rule {
 	return slices.SortedFunc(maps.Values(m), func(a, b *rule) int { return compareKeys(a.key, b.key) })
 }
 
+// leaves reports whether the ASIC still has a table of t that must go.
+func (t *table) leaves() bool {
+	for _, in := range t.instances {
+		if in.doomed {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *table) sortedInstances() []*instance {
 	var list []*instance
 	for _, f := range slices.Sorted(maps.Keys(t.instances)) {

@@ -151,7 +151,7 @@ type Flags uint16
 // The flags. String returns their words.
 const (
 	FlagFirst     Flags = 1 << iota // the task began during the epoch
-	FlagPartial                     // the task was changed during the epoch
+	FlagPartial                     // the task was changed during the epoch, or a sweep was given up
 	FlagLate                        // the bank was read after it had started to count again
 	FlagDirty                       // the bank was not cleared before it counted
 	FlagClockStep                   // the clock was set
