@@ -120,11 +120,12 @@ func (q *request) OverTime() (list []choice) {
 	return list
 }
 
-// cellOf returns a row's cell of a field. With a comparison its note has the earlier value and the difference.
-func cellOf[R any](t *query.Table[R], r *R, name string, compared bool) groupCell {
+// cellOf returns a row's cell of a column. With a comparison its note has the earlier value and the difference.
+func cellOf[R any](t *query.Table[R], r *R, column rows.Column, compared bool) groupCell {
+	name := column.Name
 	f := t.Field(name)
 	c := f.Cell(r)
-	cell := groupCell{Name: name, Text: cellText(&c), Unknown: !c.Known(), Class: "n"}
+	cell := groupCell{Name: column.Word, Text: cellText(&c), Unknown: !c.Known(), Class: "n"}
 	if !compared {
 		return cell
 	}

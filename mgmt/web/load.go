@@ -81,13 +81,16 @@ func (p *Page) loads(q *request) (any, error) {
 	for i := range shown {
 		x := &shown[i]
 		r := loadRow{At: x.At.From, Switch: x.Sw, Port: x.Port, Link: x.Link, Direction: x.Direction}
-		for _, name := range rows.LoadColumns {
-			r.Cells = append(r.Cells, cellOf(table, x, name, d.Compared != nil))
+		for _, c := range rows.LoadColumns {
+			r.Cells = append(r.Cells, cellOf(table, x, c, d.Compared != nil))
 		}
 		d.Rows = append(d.Rows, r)
 	}
 	return d, nil
 }
+
+// Columns returns the columns with numbers.
+func (*loadData) Columns() []rows.Column { return rows.LoadColumns }
 
 // linkTexts returns a function that returns the link of a port SWITCH:PORT as text, or "" if none is known.
 func (n *net) linkTexts() func(port string, sent bool) string {

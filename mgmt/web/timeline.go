@@ -47,8 +47,8 @@ func (p *Page) over(q *request) (any, error) {
 	for i := range shown {
 		x := &shown[i]
 		r := timeRow{At: x.At, Href: q.Range(x.At-4*x.Length, x.At+5*x.Length), Reasons: x.Reasons()}
-		for _, name := range rows.TimeColumns {
-			r.Cells = append(r.Cells, cellOf(table, x, name, d.Compared != nil))
+		for _, c := range rows.TimeColumns {
+			r.Cells = append(r.Cells, cellOf(table, x, c, d.Compared != nil))
 		}
 		d.Rows = append(d.Rows, r)
 	}
@@ -60,6 +60,9 @@ func (p *Page) over(q *request) (any, error) {
 	d.draw(q.snap)
 	return d, nil
 }
+
+// Columns returns the columns with numbers.
+func (*timeData) Columns() []rows.Column { return rows.TimeColumns }
 
 // draw draws the charts, each in slots that are as long as the windows of its rows need.
 func (d *timeData) draw(s *rows.Snapshot) {

@@ -64,8 +64,9 @@ func (p *Page) totals(q *request) (any, error) {
 	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
+	bounds := rows.Column{Name: "value", Word: "Bounds"}
 	for i := range list {
-		d.Rows = append(d.Rows, totalRow{*list[i].Sketch, cellOf(table, &list[i], "value", d.Compared != nil)})
+		d.Rows = append(d.Rows, totalRow{*list[i].Sketch, cellOf(table, &list[i], bounds, d.Compared != nil)})
 	}
 	return d, nil
 }

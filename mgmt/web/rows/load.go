@@ -47,7 +47,8 @@ var LoadTable, ComparedLoads = func() (_, _ *query.Table[LoadItem]) {
 			func(r *LoadItem) (query.Range, bool) { return query.Range{Low: r.depth, High: math.MaxInt64}, r.queued }),
 	}}
 	c := &query.Table[LoadItem]{Rows: t.Rows, Fields: slices.Clone(t.Fields)}
-	for _, name := range LoadColumns {
+	for _, column := range LoadColumns {
+		name := column.Name
 		before := query.FieldOf(*t.Field(name), func(r *LoadItem) *LoadItem { return r.Was })
 		c.Fields = append(c.Fields, query.Comparison(*t.Field(name), before)...)
 	}
@@ -55,7 +56,8 @@ var LoadTable, ComparedLoads = func() (_, _ *query.Table[LoadItem]) {
 }()
 
 // LoadColumns are the numbers that the table of loads shows.
-var LoadColumns = []string{"bytes", "packets", "load", "queue.depth"}
+var LoadColumns = []Column{{"bytes", "Bytes a second"}, {"packets", "Packets a second"}, {"load", "Load"},
+	{"queue.depth", "Bytes in queues"}}
 
 // A grid divides time into slots, from the first reading on.
 type grid struct {

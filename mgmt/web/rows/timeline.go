@@ -474,8 +474,12 @@ func (x *Slot) anyFlags() (flags result.Flags) {
 	return flags
 }
 
+// A Column is a field that a table shows, with its heading.
+type Column struct{ Name, Word string }
+
 // TimeColumns are the fields that the table of slots shows.
-var TimeColumns = []string{"packets", "delay.p50", "delay.p99", "lost", "drops", "queue.depth"}
+var TimeColumns = []Column{{"packets", "Stamped packets"}, {"delay.p50", "Median in a switch"},
+	{"delay.p99", "99 % in a switch"}, {"lost", "Lost"}, {"drops", "Drops"}, {"queue.depth", "Bytes in queues"}}
 
 // A timed is a slot with the slot of the earlier range that it is compared with.
 type timed struct {
@@ -505,7 +509,8 @@ var TimedTable, ComparedTable = func() (_, _ *query.Table[timed]) {
 		t.Fields = append(t.Fields, query.FieldOf(f, func(r *timed) *Slot { return &r.Slot }))
 	}
 	c := &query.Table[timed]{Rows: t.Rows, Fields: slices.Clone(t.Fields)}
-	for _, name := range TimeColumns {
+	for _, column := range TimeColumns {
+		name := column.Name
 		before := query.FieldOf(*SlotTable.Field(name), func(r *timed) *Slot { return r.was })
 		c.Fields = append(c.Fields, query.Comparison(*t.Field(name), before)...)
 	}
