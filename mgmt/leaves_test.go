@@ -177,7 +177,7 @@ func TestQueueManagementProfiles(t *testing.T) {
 	b.shows(t, map[string]string{profile + "/wred/uniform/state/min-threshold": `"1000"`,
 		profile + "/wred/uniform/state/drop": "true", profile + "/wred/uniform/state/enable-ecn": "false"})
 	for _, queue := range []string{"w", "[WRED_PROFILE|w]"} {
-		b.rows(map[string]string{"CONFIG_DB QUEUE|Ethernet0|3": "scheduler=s wred_profile=" + queue})
+		b.mustSet(updating(oneField("QUEUE", "Ethernet0|3", "wred_profile="+queue)))
 		b.refusedSet(deleting(profile), "FailedPrecondition", profile, "in use by wred_profile of QUEUE|Ethernet0|3")
 		b.refusedSet(deleting("/qos"), "FailedPrecondition", "in use by wred_profile of QUEUE|Ethernet0|3")
 	}
