@@ -80,8 +80,8 @@ func aclSetThrough() *tree.Through {
 			if row != nil && typeOf(row) != keys[1] {
 				return errOtherType(name, row)
 			}
-			s.Later(removal(name), nil)
-			s.Later(missingSet(name), nil)
+			s.Later(removal(name), "", nil)
+			s.Later(missingSet(name), "", nil)
 			if row == nil {
 				err = makeTable(ctx, s, name, keys[1])
 			}
@@ -97,7 +97,7 @@ func aclSetThrough() *tree.Through {
 					err = errors.Join(err, writeRaw(ctx, s, schema.CfgACLTable, name, text("policy_desc"), pattern, nil))
 				}
 				if whole { // its interfaces may be removed later in this Set
-					s.Later(removal(name), func(ctx context.Context) error { return removeTable(ctx, s, name) })
+					s.Later(removal(name), "", func(ctx context.Context, _ []string) error { return removeTable(ctx, s, name) })
 				}
 			}
 			return err
@@ -159,8 +159,7 @@ func aclEntryThrough() *tree.Through {
 					err = writeRaw(ctx, s, schema.CfgACLRule, key, tree.Codec{Get: f.get, Put: f.put}, keys, v)
 				}
 			}
-			s.Later("acl-entry "+key, func(ctx context.Context) error { return checkEntry(ctx, s, keys) })
-			s.Later("acl-order "+name, func(ctx context.Context) error { return checkOrder(ctx, s, keys) })
+			checkLater(s, keys)
 			return err
 		},
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
@@ -204,7 +203,7 @@ func clearRule(ctx context.Context, s tree.Setting, keys []string, n *tree.Node,
 	if whole {
 		errs = append(errs, eraseRaw(ctx, s, schema.CfgACLRule, key))
 	} else {
-		s.Later("acl-entry "+key, func(ctx context.Context) error { return checkEntry(ctx, s, keys) })
+		checkLater(s, keys)
 	}
 	return errors.Join(errs...)
 }
@@ -228,53 +227,71 @@ func entryText(name, kind, number string) string {
 	return fmt.Sprintf("%s[name=%s][type=%s]/acl-entries/acl-entry[sequence-id=%s]", aclSetPath, name, kind, number)
 }
 
-// checkEntry checks that OpenConfig can express the rule of an entry, as the Set leaves it.
-func checkEntry(ctx context.Context, s tree.Setting, keys []string) error {
-	key := keys[0] + "|" + rulePrefix + keys[2]
-	rule, err := readRaw(ctx, s, schema.CfgACLRule, key)
-	if err != nil || rule == nil {
-		return err
-	}
-	path := entryText(keys[0], keys[1], keys[2])
-	of, _ := schema.BuiltinACLType(aclTypes[slices.Index(aclTypes, keys[1])+1])
-	r := tree.Record{Keys: keys, Fields: rule}
-	if _, err := schema.ParseACLRule(of, key, withoutNull(rule)); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	switch {
-	case entrySays(r):
-		return nil
-	case r.Field(forwarding) == "":
-		return fmt.Errorf("%s/actions/config/forwarding-action: is missing", path)
-	}
-	return fmt.Errorf("%s: ACL_RULE|%s has fields that no leaf shows, or matches of both IP versions: "+
-		"it is written in CONFIG_DB", path, key)
+// checkLater checks an entry at the end of the Set.
+func checkLater(s tree.Setting, keys []string) {
+	name, kind := keys[0], keys[1]
+	s.Later("acl-entries "+name, keys[2], func(ctx context.Context, numbers []string) error {
+		rules, err := aclRules(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		priorities := map[string]string{}
+		for rule, fields := range rules {
+			if number, is := strings.CutPrefix(rule, rulePrefix); is {
+				priorities[number] = tree.Record{Fields: fields}.Field("PRIORITY")
+			}
+		}
+		ordered := inOrder(priorities)
+		var errs []error
+		for _, number := range numbers {
+			rule := tree.Record{Keys: []string{name, kind, number}, Fields: rules[rulePrefix+number]}
+			switch {
+			case rule.Fields == nil: // it was deleted
+			case ordered[inOrderMark+number] == "":
+				errs = append(errs, fmt.Errorf("%s: has the priority %s, which is not below those of all rules with smaller "+
+					"numbers: want another number or set", entryText(name, kind, number), priorities[number]))
+			default:
+				errs = append(errs, checkEntry(ctx, s, rule))
+			}
+		}
+		return errors.Join(errs...)
+	})
 }
 
-// checkOrder checks that the rules of a table have their priorities in the order of their numbers, so that all entries
-// that the Set has made are shown.
-func checkOrder(ctx context.Context, s tree.Setting, keys []string) error {
-	rules, err := aclRules(ctx, s, keys[0])
-	if err != nil {
-		return err
+// checkEntry checks that OpenConfig can express the rule of an entry. A rule without matches gets one that all packets
+// of its set's IP version have, because SONiC's rules need one.
+func checkEntry(ctx context.Context, s tree.Setting, r tree.Record) error {
+	path := entryText(r.Keys[0], r.Keys[1], r.Keys[2])
+	key := r.Keys[0] + "|" + rulePrefix + r.Keys[2]
+	if r.Field(forwarding) == "" {
+		return fmt.Errorf("%s/actions/config/forwarding-action: is missing", path)
 	}
-	priorities := map[string]string{}
-	for name, fields := range rules {
-		if number, is := strings.CutPrefix(name, rulePrefix); is {
-			priorities[number] = tree.Record{Fields: fields}.Field("PRIORITY")
+	if family := entryFamily(tree.Record{Keys: r.Keys}); family != 0 && matchesAll(r) {
+		every := fmt.Sprintf("IPV%dANY", family)
+		if err := writeRaw(ctx, s, schema.CfgACLRule, key, text("IP_TYPE"), r.Keys, []string{every}); err != nil {
+			return err
 		}
+		r = with(r, "IP_TYPE", every)
 	}
-	ordered := inOrder(priorities)
-	for _, number := range tree.SortedKeys(priorities) {
-		n, err := strconv.ParseUint(number, 10, 32)
-		mine := err == nil && n < firstPriority && priorities[number] == strconv.FormatUint(firstPriority-n, 10)
-		if mine && ordered[inOrderMark+number] == "" {
-			return fmt.Errorf("%s: has the priority %s, which is not below those of all rules with smaller numbers: "+
-				"want another set, or priorities of %d minus the number", entryText(keys[0], keys[1], number),
-				priorities[number], firstPriority)
-		}
+	of, _ := schema.BuiltinACLType(aclTypes[slices.Index(aclTypes, r.Keys[1])+1])
+	if _, err := schema.ParseACLRule(of, key, withoutNull(r.Fields)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if !entrySays(r) {
+		return fmt.Errorf("%s: ACL_RULE|%s has fields that no leaf shows, or matches of both IP versions: "+
+			"it is written in CONFIG_DB", path, key)
 	}
 	return nil
+}
+
+// matchesAll reports whether a rule has only a priority and an action.
+func matchesAll(r tree.Record) bool {
+	for f := range withoutNull(r.Fields) {
+		if name := strings.ToUpper(strings.TrimSuffix(f, "@")); name != "PRIORITY" && name != forwarding {
+			return false
+		}
+	}
+	return true
 }
 
 // missingSet names the check that a set exists to which a Set binds an interface.
@@ -346,7 +363,7 @@ func aclInterfaceThrough() *tree.Through {
 			case leaf == "interface-ref/config/subinterface" && v[0] != "0":
 				return fmt.Errorf("%s: want 0, which is all that an interface has", v[0])
 			}
-			s.Later("acl-interface "+id, func(ctx context.Context) error {
+			s.Later("acl-interface "+id, "", func(ctx context.Context, _ []string) error {
 				tables, err := aclTables(ctx, s, tree.Wildcard, tree.Wildcard)
 				for _, row := range tables {
 					if slices.Contains(boundPorts(row), id) {
@@ -363,7 +380,7 @@ func aclInterfaceThrough() *tree.Through {
 				return nil
 			}
 			if pattern[0] != tree.Wildcard {
-				s.Later("acl-interface "+pattern[0], nil)
+				s.Later("acl-interface "+pattern[0], "", nil)
 			}
 			return errors.Join(unbind(ctx, s, pattern[0], tree.Wildcard, tree.Wildcard, schema.StageIngress),
 				unbind(ctx, s, pattern[0], tree.Wildcard, tree.Wildcard, schema.StageEgress))
@@ -381,7 +398,7 @@ func bindingThrough(stage string) *tree.Through {
 				return err
 			}
 			if row == nil { // the same Set may make it
-				s.Later(missingSet(name), func(context.Context) error {
+				s.Later(missingSet(name), "", func(context.Context, []string) error {
 					return fmt.Errorf("%s[id=%s]: there is no acl-set %s %s", aclIfacePath, iface, name, kind)
 				})
 				if err := makeTable(ctx, s, name, kind); err != nil {

@@ -207,8 +207,7 @@ func queuesAt(ctx context.Context, s tree.Setting, pattern []string) (found []qu
 func queueThrough() *tree.Through {
 	shared := func(q queueAt) string { return "queue " + q.port + " " + q.number }
 	refuse := func(q queueAt) error {
-		return fmt.Errorf("/qos/interfaces/interface[interface-id=%s]/output/queues/queue[name=%s]: QUEUE|%s configures it "+
-			"together with other queues: it is written in CONFIG_DB", q.port, q.number, q.key)
+		return fmt.Errorf("QUEUE|%s configures it together with other queues: it is written in CONFIG_DB", q.key)
 	}
 	return &tree.Through{
 		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
@@ -219,7 +218,7 @@ func queueThrough() *tree.Through {
 			if leaf == "" {
 				return nil
 			}
-			s.Later("profile of "+key, func(ctx context.Context) error {
+			s.Later("profile of "+key, "", func(ctx context.Context, _ []string) error {
 				row, err := readRaw(ctx, s, schema.CfgQueue, key)
 				name := tree.Record{Fields: row}.Field(queueProfile)
 				if err != nil || name == "" {
@@ -236,7 +235,7 @@ func queueThrough() *tree.Through {
 				return err
 			}
 			if len(there) > 0 && !there[0].own() {
-				s.Later(shared(there[0]), nil)
+				s.Later(shared(there[0]), "", nil)
 				if there[0].profile != v[0] {
 					return refuse(there[0])
 				}
@@ -256,7 +255,10 @@ func queueThrough() *tree.Through {
 				switch {
 				case err != nil || q.profile == "":
 				case !q.own(): // the Set may give the same value again
-					s.Later(shared(q), func(context.Context) error { return refuse(q) })
+					s.Later(shared(q), "", func(context.Context, []string) error {
+						return fmt.Errorf("/qos/interfaces/interface[interface-id=%s]/output/queues/queue[name=%s]: %w", q.port, q.number,
+							refuse(q))
+					})
 				default:
 					err = errors.Join(writeRaw(ctx, s, schema.CfgQueue, q.key, text(queueProfile), pattern, nil),
 						removeEmpty(ctx, s, q.key))

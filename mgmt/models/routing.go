@@ -129,7 +129,7 @@ func nextHops() tree.Codec {
 			return texts
 		},
 		Put: func(r tree.Record, texts []string) error {
-			was := readHops(r)
+			was, index := readHops(r), r.Field(schema.RouteIndex)
 			var hops []routeHop
 			for i, text := range texts {
 				nextHop, err := parseNextHop(text)
@@ -146,6 +146,9 @@ func nextHops() tree.Codec {
 				hops = append(hops, h)
 			}
 			writeHops(r, hops)
+			if len(texts) == 0 {
+				r.Set(schema.RouteIndex, index) // the leaf does not have it
+			}
 			return nil
 		},
 	}

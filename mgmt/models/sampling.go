@@ -105,6 +105,7 @@ func collectorKeys(at string) []tree.Leaf {
 // port where a Set makes one.
 func collectorThrough() *tree.Through {
 	const collectors = "/sflow/collectors/collector"
+	removal := func(name string) string { return "sflow-collector " + name }
 	row := func(ctx context.Context, s tree.Setting, name string) (map[string]string, error) {
 		return s.Row(ctx, collectors, []string{name}, schema.CfgSFlowCollector)
 	}
@@ -137,6 +138,7 @@ func collectorThrough() *tree.Through {
 			name := strings.ReplaceAll(keys[0], ":", "_") + "-" + keys[1]
 			if len(names) > 0 {
 				name = names[0]
+				s.Later(removal(name), "", nil)
 			}
 			if err := s.Make(ctx, collectors, name); err != nil {
 				return err
@@ -154,8 +156,21 @@ func collectorThrough() *tree.Through {
 		},
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
 			names, err := of(ctx, s, pattern)
-			for i := 0; err == nil && whole && i < len(names); i++ {
-				err = s.Erase(ctx, collectors, names[i])
+			for _, name := range names {
+				if whole { // the Set may give it again
+					s.Later(removal(name), "", func(ctx context.Context, _ []string) error {
+						return s.Erase(ctx, collectors, name)
+					})
+				}
+				vrf := tree.Codec{Get: text("collector_vrf").Get, Put: func(r tree.Record, _ []string) error {
+					if r.Field("collector_vrf") == instanceName { // OpenConfig cannot express others
+						r.Set("collector_vrf", "")
+					}
+					return nil
+				}}
+				if err == nil {
+					err = s.Write(ctx, collectors, []string{name}, schema.CfgSFlowCollector, vrf, nil)
+				}
 			}
 			return err
 		},

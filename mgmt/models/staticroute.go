@@ -195,6 +195,9 @@ func (h routeHop) to() string {
 
 // lead sets OpenConfig's next-hop.
 func (h *routeHop) lead(v string) error {
+	if v == h.to() {
+		return nil
+	}
 	if h.drops() {
 		h.Blackhole, h.Interface = "", ""
 	}
@@ -242,8 +245,13 @@ func staticThrough() *tree.Through {
 			if !whole || !inStatic(pattern) {
 				return nil
 			}
-			every := func([]string) bool { return true }
-			return erase(ctx, s, staticRoutePath, every, pattern[3])
+			routes, err := s.Match(ctx, staticRoutePath, pattern[3])
+			none := withoutHops(tree.Wildcard, nil, true)
+			for i := 0; err == nil && i < len(routes); i++ { // the Set may make a route again, with other next hops
+				err = errors.Join(s.Write(ctx, staticRoutePath, routes[i], schema.CfgStaticRoute, none, nil),
+					s.Erase(ctx, staticRoutePath, routes[i]...))
+			}
+			return err
 		},
 	}
 }

@@ -146,7 +146,7 @@ func macThrough() *tree.Through {
 			if !schema.IsPortName(name) {
 				return fmt.Errorf("%s is no port", name)
 			}
-			s.Later(later(name), func(ctx context.Context) error { // its subinterface may follow in the Set
+			s.Later(later(name), "", func(ctx context.Context, _ []string) error { // its subinterface may follow in the Set
 				row, err := s.Row(ctx, routedPath, []string{name}, schema.CfgInterface)
 				if err == nil && row == nil {
 					err = fmt.Errorf("%s[name=%s]/ethernet/config/mac-address: %s does not route: want its subinterface 0",
@@ -160,7 +160,7 @@ func macThrough() *tree.Through {
 			return nil
 		},
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, _ bool) error {
-			s.Later(later(pattern[0]), nil)
+			s.Later(later(pattern[0]), "", nil)
 			ports, err := ours(ctx, s, routedPath, func(keys []string) bool { return schema.IsPortName(keys[0]) }, pattern[0])
 			for i := 0; err == nil && i < len(ports); i++ {
 				err = write(ctx, s, ports[i][0], nil)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
@@ -29,6 +30,10 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	if by == nil {
 		return false, nil
 	}
+	id := tree.EntryID(a.group, a.keys)
+	if t.refused[id] {
+		return true, nil // the fault was reported already
+	}
 	t.putting = given{node: n, keys: a.keys, step: t.step}
 	err := by.Put(ctx, t, a.keys, leaf, a.value)
 	t.putting = given{}
@@ -38,6 +43,12 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	if err != nil {
 		t.faults.add(t.step, at(n, a.keys, err))
 		t.faults.made.add(n, a.keys, true)
+		if a.leaf == nil {
+			if t.refused == nil {
+				t.refused = map[string]bool{}
+			}
+			t.refused[id] = true
+		}
 	}
 	return true, nil
 }
@@ -271,34 +282,45 @@ func (t *Tx) Row(ctx context.Context, list string, keys []string, table string) 
 	return nil, nil
 }
 
-// A delayed is a function that is called after all steps, and the step that it belongs to.
+// A delayed is a function that is called after all steps, with its items and the last step that asked for it.
 type delayed struct {
-	do   func(context.Context) error
-	step int
+	do    func(context.Context, []string) error
+	items []string
+	step  int
 }
 
 // Later implements [tree.Setting].
-func (t *Tx) Later(name string, do func(context.Context) error) {
+func (t *Tx) Later(name, item string, do func(context.Context, []string) error) {
+	if do == nil {
+		delete(t.delayed, name)
+		return
+	}
 	if t.delayed == nil {
 		t.delayed = map[string]delayed{}
 	}
-	if t.delayed[name] = (delayed{do, t.step}); do == nil {
-		delete(t.delayed, name)
+	items := t.delayed[name].items
+	if !slices.Contains(items, item) {
+		items = append(items, item)
 	}
+	t.delayed[name] = delayed{do, items, t.step}
 }
 
 // doLater calls the delayed functions. What follows from an earlier fault is no fault of its own.
 func (t *Tx) doLater(ctx context.Context) error {
 	failed := t.faults.count > 0
 	for _, name := range tree.SortedKeys(t.delayed) {
-		t.step = t.delayed[name].step
-		err := t.delayed[name].do(ctx)
+		d := t.delayed[name]
+		t.step = d.step
+		err := d.do(ctx, d.items)
 		if tree.IsUnavailable(err) {
 			return err
 		}
 		if err != nil && !failed {
 			t.faults.add(t.step, err)
 		}
+	}
+	if rows := t.Model.Find(rights.RowsPath); t.faults.count > 0 && len(t.delayed) > 0 {
+		t.faults.made.add(rows, tree.Extend(nil, rows.List), true) // their errors follow from these
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ type Tx struct {
 	replacing bool
 	repeated  []repeated
 	delayed   map[string]delayed // functions that are called after all steps, by name
+	refused   map[string]bool    // entries that could not be made at OpenConfig's path
 }
 
 // A RowChange is a row of CONFIG_DB before and after a change. Nil stands for a missing row.
@@ -153,13 +154,16 @@ func (e *txEntry) create() error {
 	}
 	served := false
 	for i, r := range e.List.Rows {
-		if !r.Written() || !r.Serves(e.Keys) || r.Former {
+		if !r.Written() || !r.Serves(e.Keys) || r.Former && e.before[i] == nil {
 			continue
 		}
 		if err := e.mayCreate(r, i); err != nil {
 			return err
 		}
 		served = served || r.Entry
+		if formerly(e.List.Rows, e.before, i) {
+			continue
+		}
 		e.Rows[i] = maps.Clone(e.before[i])
 		if e.Rows[i] == nil {
 			e.Rows[i] = map[string]string{}
@@ -232,7 +236,7 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 	for _, b := range n.Binds {
 		r := e.List.Rows[b.Row]
 		if !r.Written() || !r.Serves(e.Keys) || r.Former && e.Rows[b.Row] == nil ||
-			e.formerly(b.Row) {
+			formerly(e.List.Rows, e.Rows, b.Row) {
 			continue
 		}
 		if b.Codec.Put == nil {
@@ -296,10 +300,9 @@ func (e *txEntry) settle() {
 	}
 }
 
-// formerly reports whether only the former form of a row exists.
-func (e *txEntry) formerly(i int) bool {
-	rows := e.List.Rows
-	return !rows[i].Former && e.Rows[i] == nil && i+1 < len(rows) && rows[i+1].Former && e.Rows[i+1] != nil
+// formerly reports whether of a row, among the rows of an entry, only the former form exists.
+func formerly(of []*tree.ListRow, rows []map[string]string, i int) bool {
+	return !of[i].Former && rows[i] == nil && i+1 < len(of) && of[i+1].Former && rows[i+1] != nil
 }
 
 // renew moves changed rows in a former form to the present form.

@@ -65,9 +65,9 @@ type Setting interface {
 	// Row returns an entry's row of a table of CONFIG_DB as it is after the steps so far, or nil if there is none. It must
 	// not be changed.
 	Row(ctx context.Context, list string, keys []string, table string) (map[string]string, error)
-	// Later calls a function once, after all steps; its error is a fault of the present step. The function replaces an
-	// earlier one of that name. If it is nil, it only cancels the earlier one.
-	Later(name string, do func(ctx context.Context) error)
+	// Later calls a function once, after all steps, with the items of all calls with its name; its error is a fault of the
+	// present step. If the function is nil, the earlier calls are cancelled.
+	Later(name, item string, do func(ctx context.Context, items []string) error)
 	// Needs records that an entry of a list must have a leaf when the Set is done: there must then find something. If
 	// only is not nil, it must find the entry with these keys, and no other.
 	Needs(list, leaf string, keys []string, there Finder, only []string)

@@ -119,8 +119,8 @@ func compileTemplate(text, separator string, keys []string, whole bool) (Templat
 		}
 		t.parts = append(t.parts, p)
 		t.Keys = append(t.Keys, p.key)
-		if whole && text == "" {
-			expr += "(.+)"
+		if text == "" && (whole || p.key == partAny && len(t.parts) == 1) {
+			expr += "(.+)" // {*} alone matches every key
 		} else {
 			expr += placeholder(text, separator)
 		}
