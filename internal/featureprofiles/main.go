@@ -75,7 +75,9 @@ func judge(ctx context.Context, r *runner, folders []*folder, jobs int, out io.W
 			differences := []string{}
 			if f.whole == nil {
 				results, err := r.run(ctx, f)
-				found, differences = f.compare(results)
+				if results != nil {
+					found, differences = f.compare(results)
+				}
 				if err != nil {
 					differences = append([]string{err.Error()}, differences...)
 				}
@@ -97,7 +99,7 @@ func judge(ctx context.Context, r *runner, folders []*folder, jobs int, out io.W
 	running.Wait()
 	fmt.Fprintf(out, "%d folders: %s\n", len(folders), total)
 	if wrong > 0 {
-		return fmt.Errorf("%d folders are not as in tests.txt; logs are in %s", wrong, filepath.Join(r.dir, "log"))
+		return fmt.Errorf("folders that are not as in tests.txt: %d; logs are in %s", wrong, filepath.Join(r.dir, "log"))
 	}
 	return nil
 }

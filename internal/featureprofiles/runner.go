@@ -44,8 +44,8 @@ func (r *runner) run(ctx context.Context, f *folder) (map[string]string, error) 
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	logs := filepath.Join(r.dir, "log")
-	if err := os.MkdirAll(logs, 0o755); err != nil {
+	logs, outputs := filepath.Join(r.dir, "log"), filepath.Join(work, "out")
+	if err := errors.Join(os.MkdirAll(logs, 0o755), os.Mkdir(outputs, 0o755)); err != nil {
 		return nil, err
 	}
 	testbed, err := r.prepare(f, work)
@@ -67,7 +67,7 @@ func (r *runner) run(ctx context.Context, f *folder) (map[string]string, error) 
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "-test.v", "-testbed", testbed, "-binding", filepath.Join(work, "binding"),
-		"-outputs_dir", filepath.Join(work, "out"), "-alsologtostderr=false")
+		"-outputs_dir", outputs, "-alsologtostderr=false")
 	cmd.Dir = filepath.Join(work, "test")
 	said, err := cmd.CombinedOutput()
 	if err := os.WriteFile(filepath.Join(logs, name+".log"), said, 0o644); err != nil {
