@@ -179,10 +179,10 @@ func TestQueueManagementProfiles(t *testing.T) {
 	for _, queue := range []string{"w", "[WRED_PROFILE|w]"} {
 		b.mustSet(updating(oneField("QUEUE", "Ethernet0|3", "wred_profile="+queue)))
 		b.refusedSet(deleting(profile), "FailedPrecondition", profile, "in use by wred_profile of QUEUE|Ethernet0|3")
-		b.refusedSet(deleting("/qos"), "FailedPrecondition", "in use by wred_profile of QUEUE|Ethernet0|3")
 	}
-	b.mustSet(deleting(profile, "/config-rows/row[table=QUEUE][key=Ethernet0|3]"))
+	b.mustSet(deleting("/qos")) // with the profiles of queues
 	b.wantRow("WRED_PROFILE|w", "")
+	b.wantRow("QUEUE|Ethernet0|3", "NULL=NULL")
 }
 
 // An interface of the network instance is one that routes.
