@@ -117,9 +117,11 @@ func TestSetQueueAndCollector(t *testing.T) {
 	if row := devicetest.Row(t, o.Redis, swss.ConfigDB, "QUEUE", "Ethernet3|0"); row["scheduler"] != "one" {
 		t.Errorf("the scheduler of the queue is gone: %v", row)
 	}
+	o.set("/sampling/sflow/config/enabled", "true")
 	o.set("/sampling/sflow/collectors/collector[address=10.0.0.5][port=7000]",
 		`{"address":"10.0.0.5","port":7000,"config":{"address":"10.0.0.5","port":7000}}`)
-	if f := o.state("SFLOW_COLLECTOR_TABLE", "10.0.0.5-7000"); f["status"] != "active" {
-		t.Errorf("the collector is %v", f)
+	if row := devicetest.Row(t, o.Redis, swss.ApplDB, "SFLOW_COLLECTOR_TABLE", "10.0.0.5-7000"); row["collector_port"] !=
+		"7000" {
+		t.Errorf("the collector is %v", row)
 	}
 }

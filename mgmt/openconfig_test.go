@@ -120,7 +120,7 @@ func TestConfigRestores(t *testing.T) {
 }
 
 // A row is represented by the list in which a Set can write it, never by a view of that list. A replace of the root
-// keeps data that only views show.
+// keeps data that no Set can write there. Access lists are written at OpenConfig's path alone.
 func TestViewsReportNoRow(t *testing.T) {
 	b := newBed(t, nil)
 	rows := map[string]string{
@@ -128,7 +128,7 @@ func TestViewsReportNoRow(t *testing.T) {
 		"VLAN_INTERFACE|Vlan10": "mtu=1400", "VLAN_INTERFACE|Vlan10|10.0.0.1/24": "NULL=NULL",
 		"LOOPBACK_INTERFACE|Loopback0": "NULL=NULL", "DEVICE_METADATA|localhost": "hostname=leaf1 hwsku=x",
 		"ACL_TABLE|A": "type=L3 policy_desc=words", "ACL_RULE|A|RULE_1": "PRIORITY=9 PACKET_ACTION=DROP SRC_IP=10.0.0.0/8",
-		"SCHEDULER|s": "type=DWRR weight=3",
+		"SCHEDULER|s": "type=DWRR weight=3", "QUEUE|Ethernet0,Ethernet4|0": "scheduler=s wred_profile=w",
 	}
 	for row, fields := range rows {
 		b.rows(map[string]string{"CONFIG_DB " + row: fields})
@@ -145,13 +145,15 @@ func TestViewsReportNoRow(t *testing.T) {
 		}
 	}
 	b.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{{Path: &gpb.Path{}, Val: ietf("{}")}}})
-	for _, row := range []string{"ACL_TABLE|A", "ACL_RULE|A|RULE_1", "SCHEDULER|s"} {
+	for _, row := range []string{"QUEUE|Ethernet0,Ethernet4|0", "SCHEDULER|s"} {
 		if got := b.row(row); len(got) != len(rows[row]) {
 			t.Errorf("%s is %q after a replace of the root, want %q", row, got, rows[row])
 		}
 	}
-	if got := b.row("VLAN_INTERFACE|Vlan10"); got != "" {
-		t.Errorf("VLAN_INTERFACE|Vlan10 is %q after a replace of the root", got)
+	for _, row := range []string{"VLAN_INTERFACE|Vlan10", "ACL_TABLE|A", "ACL_RULE|A|RULE_1"} {
+		if got := b.row(row); got != "" {
+			t.Errorf("%s is %q after a replace of the root", row, got)
+		}
 	}
 }
 

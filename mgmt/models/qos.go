@@ -254,6 +254,7 @@ func queueThrough() *tree.Through {
 			for _, q := range there {
 				switch {
 				case err != nil || q.profile == "":
+				case !q.own() && pattern[0] == tree.Wildcard: // no Set of all ports can mean this row
 				case !q.own(): // the Set may give the same value again
 					s.Later(shared(q), "", func(context.Context, []string) error {
 						return fmt.Errorf("/qos/interfaces/interface[interface-id=%s]/output/queues/queue[name=%s]: %w", q.port, q.number,
