@@ -183,7 +183,7 @@ func TestQueueManagementProfiles(t *testing.T) {
 	}
 	b.mustSet(deleting("/qos")) // with the profiles of queues
 	b.wantRow("WRED_PROFILE|w", "")
-	b.wantRow("QUEUE|Ethernet0|3", "NULL=NULL")
+	b.wantRow("QUEUE|Ethernet0|3", "")
 }
 
 // An interface of the network instance is one that routes.

@@ -92,6 +92,7 @@ func ygotAccepts(n *tree.Node, value string) error {
 					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`,
 					"address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
 					"ip": `"10.0.0.1"`, "port": `6343`, "sequence-id": `10`, "type": `"ACL_IPV4"`,
+					"identifier": `"STATIC"`,
 				}[k]
 				if k == "ip" && strings.Contains(at.Path, "ipv6") {
 					key = `"2001:db8::1"`
