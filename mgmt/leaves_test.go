@@ -94,7 +94,7 @@ func TestAddressesAndCountersOfInterfaces(t *testing.T) {
 // forward.
 func TestLeavesWithoutValues(t *testing.T) {
 	b := newBed(t, nil)
-	b.rows(map[string]string{"APPL_DB PORT_TABLE:Ethernet0": "lanes=0",
+	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0", "APPL_DB PORT_TABLE:Ethernet0": "lanes=0",
 		"APPL_DB SWITCH_TABLE:switch": "fdb_aging_time=600"})
 	b.shows(t, map[string]string{
 		portE0 + "/state/transceiver": "", portE0 + "/state/physical-channel": "", portE0 + "/state/id": "",

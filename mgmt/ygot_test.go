@@ -3,6 +3,7 @@ package mgmt
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,15 +90,16 @@ func ygotAccepts(n *tree.Node, value string) error {
 			keys := ""
 			for _, k := range at.List.OwnKeys() {
 				key := map[string]string{
-					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`,
-					"address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
-					"ip": `"10.0.0.1"`, "port": `6343`, "sequence-id": `10`, "type": `"ACL_IPV4"`,
-					"identifier": `"STATIC"`,
+					"feature-ref": `"FLYMON"`, "identifier": `"STATIC"`, "type": `"ACL_IPV4"`, "mac-address": `"00:11:22:33:44:55"`,
+					"address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`, "ip": `"10.0.0.1"`,
 				}[k]
-				if k == "ip" && strings.Contains(at.Path, "ipv6") {
+				switch i := slices.IndexFunc(at.Kids, func(n *tree.Node) bool { return n.Name == k }); {
+				case k == "ip" && strings.Contains(at.Path, "ipv6"):
 					key = `"2001:db8::1"`
-				}
-				if key == "" {
+				case key != "":
+				case at.Kids[i].Type.Kind >= yang.Yint8 && at.Kids[i].Type.Kind <= yang.Yuint64:
+					key = `1`
+				default:
 					key = `"Ethernet0"`
 				}
 				keys += fmt.Sprintf(`"%s":%s,`, k, key)
