@@ -74,7 +74,8 @@ func run(ctx context.Context, tamtam, collectd, browser, out, all, only string) 
 	}
 	defer os.RemoveAll(dir)
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("headless", "new"),
-		chromedp.Flag("hide-scrollbars", false), chromedp.ExecPath(path))
+		chromedp.Flag("hide-scrollbars", false), chromedp.ExecPath(path),
+		chromedp.WSURLReadTimeout(2*patience))
 	browsing, end := chromedp.NewExecAllocator(ctx, opts...)
 	defer end()
 	browsing, end = chromedp.NewContext(browsing)
