@@ -179,8 +179,8 @@ func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []
 }
 
 // unwritable reports whether our node at a path with prefixes is configuration that no Set can write, and can be
-// declared as such: configuration must not refer to state (RFC 6020, section 9.9), and its conditions must not depend on
-// state (section 6.4.1). The leaves beside a key are in such conditions, and have one value.
+// declared as such. Configuration must not refer to state (RFC 6020, section 9.9), and its conditions must not depend
+// on state (section 6.4.1). The leaves beside a key are in such conditions, and have one value.
 func (c *comparison) unwritable(at string) bool {
 	n := c.served(at)
 	return n != nil && n.Type == nil && n.Config && !n.Writable() && !holdsKey(n) &&
