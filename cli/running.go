@@ -404,7 +404,7 @@ func (r *running) routing(routing tree.Node) {
 		r.routed(i, neighbors[i.Name()])
 	}
 	for _, route := range byPrefix(routing.Items("static-routes", "route")) {
-		if !r.says("STATIC_ROUTE", route.Text("prefix")) {
+		if !r.says("STATIC_ROUTE", "default|"+route.Text("prefix")) {
 			continue
 		}
 		for _, nextHop := range route.Texts("config", "next-hop") {

@@ -143,12 +143,12 @@ func (w *builder) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port 
 
 // route adds a path to a prefix.
 func (w *builder) route(n int, to netip.Prefix, by netip.Addr) {
-	routes := w.switches[n].Config.Tables["STATIC_ROUTE"]
-	if row := routes[to.String()]; row != nil {
+	key := "default|" + to.String()
+	if row := w.switches[n].Config.Tables["STATIC_ROUTE"][key]; row != nil {
 		row["nexthop"] += "," + by.String()
 		return
 	}
-	w.switches[n].row("STATIC_ROUTE", to.String(), "nexthop", by.String())
+	w.switches[n].row("STATIC_ROUTE", key, "nexthop", by.String())
 }
 
 // join links two switches and returns the addresses of both ends.

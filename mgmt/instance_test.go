@@ -26,13 +26,13 @@ func TestNetworkInstance(t *testing.T) {
 		"STATE_DB FDB_TABLE|Vlan10:02:00:00:00:00:01": "port=Ethernet0 type=dynamic",
 		"CONFIG_DB STATIC_ROUTE|10.9.0.0/16": "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Ethernet4 " +
 			"distance=0,5,0",
-		"CONFIG_DB STATIC_ROUTE|::/0":        "blackhole=true",
-		"APPL_DB ROUTE_TABLE:::/0":           "blackhole=true protocol=static",
-		"APPL_DB ROUTE_TABLE:10.9.0.0/16":    "nexthop=10.0.0.3 ifname=Vlan10 protocol=static",
-		"CONFIG_DB STATIC_ROUTE|10.8.0.0/16": "nexthop=10.0.0.2,10.0.0.1",
-		"APPL_DB ROUTE_TABLE:10.8.0.0/16":    "nexthop=10.0.0.2 ifname=Ethernet0 protocol=static",
-		"CONFIG_DB STATIC_ROUTE|10.7.0.0/16": "nexthop=10.0.0.2",
-		"APPL_DB ROUTE_TABLE:10.7.0.0/16":    "nexthop=10.0.0.2 ifname=Ethernet0 protocol=bgp",
+		"CONFIG_DB STATIC_ROUTE|default|::/0":        "blackhole=true",
+		"APPL_DB ROUTE_TABLE:::/0":                   "blackhole=true protocol=static",
+		"APPL_DB ROUTE_TABLE:10.9.0.0/16":            "nexthop=10.0.0.3 ifname=Vlan10 protocol=static",
+		"CONFIG_DB STATIC_ROUTE|default|10.8.0.0/16": "nexthop=10.0.0.2,10.0.0.1",
+		"APPL_DB ROUTE_TABLE:10.8.0.0/16":            "nexthop=10.0.0.2 ifname=Ethernet0 protocol=static",
+		"CONFIG_DB STATIC_ROUTE|10.7.0.0/16":         "nexthop=10.0.0.2",
+		"APPL_DB ROUTE_TABLE:10.7.0.0/16":            "nexthop=10.0.0.2 ifname=Ethernet0 protocol=bgp",
 	}, map[string]string{
 		ni + "/state": `{"openconfig-network-instance:name":"default",` +
 			`"openconfig-network-instance:type":"openconfig-network-instance-types:DEFAULT_INSTANCE"}`,

@@ -4,8 +4,9 @@
 // next hops with the smallest distance.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, the one
-// with the smaller name wins. A row without its interface waits for it. Rows are parsed as they arrive. All of them are
-// decided at every change, except that a change of static routes alone decides only these.
+// with the smaller name wins; of two rows of a static route, the one in SONiC's form. A row without its interface waits
+// for it. Rows are parsed as they arrive. All of them are decided at every change, except that a change of static
+// routes alone decides only these.
 //
 // ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are shared. Rows without [schema.FieldConfigKey] belong to other daemons (FRR,
 // neighsyncd), and stay.

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ const protocolStatic = "static"
 // usable next hop waits.
 func (d *decision) decideRoutes() {
 	taken := map[netip.Prefix]string{}
-	for _, key := range d.routes.sorted() {
+	for _, key := range slices.SortedFunc(maps.Keys(d.routes), schema.CompareStaticRoutes) {
 		d.decideRoute(key, taken)
 	}
 }
@@ -51,7 +52,9 @@ func (d *decision) decideChanged() {
 	for prefix := range d.prefixes {
 		d.out.Drop(applRoute(prefix))
 		taken := map[netip.Prefix]string{}
-		for _, key := range d.byPrefix.Keys(prefix) {
+		keys := d.byPrefix.Keys(prefix)
+		slices.SortFunc(keys, schema.CompareStaticRoutes)
+		for _, key := range keys {
 			d.out.Unreport(stateRoute(key))
 			d.decideRoute(key, taken)
 		}

@@ -52,19 +52,16 @@ func instanceModule() tree.Module {
 			Path: protocol, View: only, Rows: there(),
 			Keys: map[string]tree.Codec{"identifier": constant("STATIC"), "name": constant("static")},
 		},
-		{Path: static, View: inRouting, Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true},
-		}},
-		{Path: static + "/next-hops/next-hop", View: inRouting, Rows: []tree.Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Each: "index", Fold: hopsByIndex, Entry: true,
-				Leaves: nextHopLeaves("config"),
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
-				Leaves: wayInForce(append(nextHopLeaves("state"), leaf("state/index", index))),
-			},
-		}},
+		{Path: static, View: inRouting, Rows: staticRouteRows(tree.Row{})},
+		{
+			Path: static + "/next-hops/next-hop", View: inRouting,
+			Rows: append(
+				staticRouteRows(tree.Row{Each: "index", Fold: hopsByIndex, Leaves: nextHopLeaves("config")}),
+				tree.Row{
+					DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
+					Leaves: wayInForce(append(nextHopLeaves("state"), leaf("state/index", index))),
+				}),
+		},
 	}}
 }
 

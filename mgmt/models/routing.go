@@ -39,12 +39,9 @@ func routingModule() tree.Module {
 		Leaves: routedLeaves("state")})
 	return tree.Module{Name: "tamtam-routing", Groups: []tree.Group{
 		interfaces, addresses,
-		{Path: "/routing/static-routes/route", Rows: []tree.Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true,
-				Leaves: []tree.Leaf{leaf("config/next-hop", nextHops()), leaf("state/next-hop", readOnly(nextHops()))},
-			},
-		}},
+		{Path: "/routing/static-routes/route", Rows: staticRouteRows(tree.Row{
+			Leaves: []tree.Leaf{leaf("config/next-hop", nextHops()), leaf("state/next-hop", readOnly(nextHops()))},
+		})},
 		{Path: "/routing/routes/route", Rows: []tree.Row{
 			{
 				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true,
@@ -98,6 +95,15 @@ func routingModule() tree.Module {
 			},
 		}},
 	}}
+}
+
+// staticRouteRows returns a row of a static route in both forms: as SONiC writes it, and without the VRF.
+func staticRouteRows(r tree.Row) []tree.Row {
+	r.DB, r.Table, r.Entry = swss.ConfigDB, schema.CfgStaticRoute, true
+	r.Key = schema.StaticRouteKey("{prefix}")
+	former := r
+	former.Key, former.Former = "{prefix}", true
+	return []tree.Row{r, former}
 }
 
 func routedLeaves(at string) []tree.Leaf {

@@ -50,7 +50,7 @@ func statusRows(rows []tree.Row) (list []tree.Row) {
 		if t.Status != schema.FieldStatus || slices.ContainsFunc(rows, reports) {
 			continue
 		}
-		same := func(o tree.Row) bool { return o.Table == t.State }
+		same := func(o tree.Row) bool { return o.Table == t.State && o.Key == r.Key }
 		if i := slices.IndexFunc(list, same); i >= 0 { // one status table for rows of several tables
 			before := list[i]
 			list[i].Fits = func(keys []string) bool { return before.Has(keys) || strings.HasPrefix(keys[0], r.Only) }

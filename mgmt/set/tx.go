@@ -147,7 +147,7 @@ func (e *txEntry) create() error {
 	}
 	served := false
 	for i, r := range e.List.Rows {
-		if !r.Written() || !r.Serves(e.Keys) {
+		if !r.Written() || !r.Serves(e.Keys) || r.Former {
 			continue
 		}
 		if err := e.mayCreate(r, i); err != nil {
@@ -220,9 +220,23 @@ func (e *txEntry) clear(n *tree.Node) error {
 	return errors.Join(errs...)
 }
 
+// renew moves rows in a former form to the rows that replace them.
+func (e *txEntry) renew() {
+	for i, r := range e.List.Rows {
+		if !r.Former || e.Rows[i] == nil {
+			continue
+		}
+		if e.Rows[i-1] == nil {
+			e.Rows[i-1] = e.Rows[i]
+		}
+		e.Rows[i] = nil
+	}
+}
+
 // put sets the value of a leaf, or removes it if v is empty.
 func (e *txEntry) put(n *tree.Node, v []string) error {
 	e.touched = true
+	e.renew()
 	for _, b := range n.Binds {
 		r := e.List.Rows[b.Row]
 		if !r.Written() || !r.Serves(e.Keys) {

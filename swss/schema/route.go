@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -27,13 +28,22 @@ type StaticHop struct {
 // NullInterface is SONiC's name of the interface of a hop that drops packets.
 const NullInterface = "null"
 
-const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
+// StaticRouteKey returns the key of a static route, as SONiC writes it. The layout also accepts a key without the VRF.
+func StaticRouteKey(prefix string) string { return DefaultVRF + "|" + prefix }
+
+// CompareStaticRoutes compares the keys of two static routes of one prefix by precedence: SONiC's form precedes.
+func CompareStaticRoutes(a, b string) int {
+	vrf := func(key string) int { return strings.Count(key, "|") }
+	return cmp.Or(cmp.Compare(vrf(b), vrf(a)), CompareNames(a, b))
+}
+
+const prefixWords = "default| and a prefix, such as default|10.1.0.0/16"
 
 // layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
 func (s *StaticRoute) layout() layout {
 	return layout{
 		table: CfgStaticRoute, open: true,
-		key: key{form: "prefix", read: func(r *reader, key string) {
+		key: key{form: "default|prefix, or prefix", read: func(r *reader, key string) {
 			text := key
 			if vrf, rest, ok := strings.Cut(key, "|"); ok {
 				if text = rest; vrf != DefaultVRF {
