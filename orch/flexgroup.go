@@ -84,13 +84,33 @@ func (g *FlexGroup) apply(fields swss.FieldValues) error {
 	return err
 }
 
-// ConsumeFlexGroups consumes the rows of FLEX_COUNTER_TABLE of these groups, reports whether they are valid, and then
-// calls changed. Rows of other groups have no status: tammgrd lists those that no daemon reads.
-func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ...*FlexGroup) {
-	source := func(l *swss.Listener) swss.Source {
+// RefuseFlexGroups reports the rows of FLEX_COUNTER_TABLE of groups that the switch does not have.
+func RefuseFlexGroups(d *Daemon) {
+	d.Consume(flexRows(d), schema.CfgFlexCounter, Each(func(ctx context.Context, t Task) error {
+		err := schema.RefusedKey(schema.CfgFlexCounter, t.Key)
+		switch {
+		case err == nil:
+		case t.Op == Del:
+			d.Unreport(ctx, schema.StateFlexCounter, t.Key)
+		default:
+			status, reason := d.Verdict(schema.StateFlexCounter, err)
+			d.Report(ctx, schema.StateFlexCounter, t.Key, status, reason)
+		}
+		return nil
+	}), Reporting{StateTable: schema.StateFlexCounter, None: true})
+}
+
+// flexRows returns the source of the rows of FLEX_COUNTER_TABLE.
+func flexRows(d *Daemon) func(*swss.Listener) swss.Source {
+	return func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, d.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
 	}
-	d.Consume(source, schema.CfgFlexCounter, Each(func(ctx context.Context, t Task) error {
+}
+
+// ConsumeFlexGroups consumes the rows of FLEX_COUNTER_TABLE of these groups, reports whether they are valid, and then
+// calls changed.
+func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ...*FlexGroup) {
+	d.Consume(flexRows(d), schema.CfgFlexCounter, Each(func(ctx context.Context, t Task) error {
 		for _, g := range groups {
 			if g.Row != t.Key {
 				continue

@@ -77,9 +77,11 @@ func (m *Manager) decide(context.Context) error {
 	for _, t := range tables {
 		d.there[t] = map[string]bool{}
 		for _, key := range m.rows[t].Sorted() {
-			if !schema.UnappliedKey(t, key) {
-				d.decide(t, key, m.rows[t][key])
+			if err := schema.RefusedKey(t, key); err != nil {
+				d.out.Report(forward.Row{Table: t + "_TABLE", Key: key}, schema.StatusFailed, schema.Reason(err))
+				continue
 			}
+			d.decide(t, key, m.rows[t][key])
 		}
 	}
 	d.copp()

@@ -101,6 +101,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return err
 	}
+	orch.RefuseFlexGroups(o.Daemon)
 	poll := poller{o.asic}
 	ports, err := portsorch.New(ctx, portsorch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(), Found: o.asic.Found,

@@ -11,7 +11,7 @@ import (
 )
 
 // CompareReported adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is
-// in force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
+// in force, or the status contains the reason.
 func CompareReported(d *orch.Daemon, r *swss.Redis) {
 	t := newReported(r)
 	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
@@ -40,7 +40,7 @@ func (t reported) list(ctx context.Context) ([]string, error) {
 	keys = slices.DeleteFunc(keys, func(name string) bool {
 		r := rowAt(t.config, name)
 		_, watched := t.tables[r.Table]
-		return !watched || schema.UnappliedKey(r.Table, r.Key)
+		return !watched
 	})
 	slices.Sort(keys)
 	return keys, nil

@@ -1,23 +1,25 @@
 package forward
 
 import (
+	"slices"
 	"testing"
 
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
 
-// Rows that no daemon reads have no status, so none is reported as missing.
-func TestReportedLeavesOutUnreadKeys(t *testing.T) {
+// Rows whose key no daemon reads must have a status, too.
+func TestReportedListsRefusedKeys(t *testing.T) {
 	r := swsstest.Start(t)
 	config := swss.NewTable(r.DB(swss.ConfigDB), "FLEX_COUNTER_TABLE")
+	want := []string{"FLEX_COUNTER_TABLE|PORT", "FLEX_COUNTER_TABLE|PORTT", "FLEX_COUNTER_TABLE|TUNNEL"}
 	for _, key := range []string{"PORT", "TUNNEL", "PORTT"} {
 		if err := config.Set(t.Context(), key, swss.FieldValues{"FLEX_COUNTER_STATUS": "enable"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	list, err := newReported(r).list(t.Context())
-	if err != nil || len(list) != 1 || list[0] != "FLEX_COUNTER_TABLE|PORT" {
-		t.Errorf("%q, %v", list, err)
+	if err != nil || !slices.Equal(list, want) {
+		t.Errorf("%q, %v, want %q", list, err, want)
 	}
 }

@@ -106,11 +106,17 @@ func UnappliedParts(table, key string, fields map[string]string) (parts []Unappl
 	return parts
 }
 
-// UnappliedKey reports whether no daemon reads rows of this key of a table. Such a row has no status.
-func UnappliedKey(table, key string) bool {
+// RefusedKey returns the error of a row whose key no daemon reads, such as that of a group of counters which the switch
+// does not have. It returns nil for other rows.
+func RefusedKey(table, key string) error {
 	t, _ := entryOf(table, key)
-	_, missing := t.unappliedKey(key)
-	return missing
+	why, missing := t.unappliedKey(key)
+	if !missing {
+		return nil
+	}
+	r := newReader(table, key, nil, true)
+	r.bad("", key, t.Key+": "+why.Reason)
+	return r.err()
 }
 
 // unappliedKey reports why no daemon reads rows of a key.
