@@ -5,7 +5,8 @@
 // FOLDER has work trees of sonic-utilities and sonic-buildimage in src/, the built Python binding of sonic-swss-common
 // in py/swsscommon, and optionally SONiC's YANG modules in yang/, with the bindings src/libyang-python and
 // src/pyangbind. The program needs root, and the packages of Debian that sonic-utilities imports: python3-click,
-// -tabulate, -natsort, -netaddr, -netifaces, -redis, -jinja2, -jsonpatch, -regex, -lazy-object-proxy and -yaml. It mounts folders at SONiC's places in its own mount namespace.
+// -tabulate, -natsort, -netaddr, -netifaces, -redis, -jinja2, -jsonpatch, -jsondiff, -regex, -lazy-object-proxy,
+// -pyroute2 and -yaml. It mounts folders at SONiC's places in its own mount namespace.
 //
 // The file tools.txt lists the tools and what each must show or do. It also lists the tools that cannot work, with the
 // reason. The program ends with 1 if a tool does not do what its line says.
