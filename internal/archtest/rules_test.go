@@ -210,7 +210,7 @@ var rules = []room{
 	{name: "mgmt/auth", modules: []string{gnmi, grpc, xcrypto}, clock: true, below: rooms(`
 		mgmt/rights mgmt/tree mgmt/access swss internal/printable`)},
 	// the mapping of YANG modules to the databases
-	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark")},
+	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark tam/sflow")},
 	// the rights of a role
 	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms(
 		"mgmt/tree mgmt/access swss swss/schema internal/printable")},
