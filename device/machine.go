@@ -31,15 +31,31 @@ type machine struct {
 	now                func() time.Time
 	space              func(path string) (space, bool)
 
-	mu         sync.Mutex
-	base, last cpuReading // the later is at most cpuPeriod old when it becomes the base
+	mu        sync.Mutex
+	processed window[map[cpuUser]time.Duration] // CPU times of processes
+	short     window[map[string]cpuTimes]       // times of processors, by index
+	long      window[map[string]cpuTimes]
 }
 
-// A cpuReading holds the CPU times of all processes at a time.
-type cpuReading struct {
-	at   time.Time // zero if there is none
-	used map[cpuUser]time.Duration
+// A window holds the last reading, and the one before, which is at least a period older.
+type window[T any] struct{ base, last reading[T] }
+
+// A reading is a value at a time, which is zero if there is none.
+type reading[T any] struct {
+	at    time.Time
+	value T
 }
+
+// since returns the last reading that is at least a period older than a new one.
+func (w *window[T]) since(now reading[T], period time.Duration) reading[T] {
+	if now.at.Sub(w.last.at) >= period {
+		w.base, w.last = w.last, now
+	}
+	return w.base
+}
+
+// cpuTimes holds the time of a processor since the boot, in ticks: all of it, and what it did not idle.
+type cpuTimes struct{ all, busy uint64 }
 
 // A cpuUser identifies a process. Its number alone may have been another's before.
 type cpuUser struct {
@@ -47,8 +63,11 @@ type cpuUser struct {
 	started time.Duration // since the boot
 }
 
-// cpuPeriod is the least time over which the use of processors is averaged.
-const cpuPeriod = 3 * time.Second
+// Least times over which the use of processors is averaged.
+const (
+	cpuPeriod     = 3 * time.Second
+	cpuLongPeriod = time.Minute
+)
 
 // A space describes the bytes of a file system: all, those that a user may still take, and those that are taken.
 type space struct{ size, available, utilized uint64 }
@@ -68,6 +87,8 @@ func (m *machine) table(name string) map[string]map[string]string {
 		return m.processes()
 	case models.HostMounts:
 		return m.mounts()
+	case models.HostCPUs:
+		return m.cpus()
 	}
 	return nil
 }
@@ -151,6 +172,7 @@ func (m *machine) state() map[string]string {
 	}
 	if domains := m.searched(); domains != "" {
 		row["search"] = domains
+		row["domain-name"], _, _ = strings.Cut(domains, " ")
 	}
 	return row
 }
@@ -198,7 +220,8 @@ func (m *machine) processes() map[string]map[string]string {
 	boot, known := m.boot()
 	all, _ := m.bytesOf("MemTotal")
 	rows := map[string]map[string]string{}
-	cpu := cpuReading{m.now(), map[cpuUser]time.Duration{}}
+	used := map[cpuUser]time.Duration{}
+	now := reading[map[cpuUser]time.Duration]{m.now(), used}
 	for _, d := range dirs {
 		if _, err := strconv.ParseUint(d.Name(), 10, 63); err != nil {
 			continue
@@ -207,11 +230,11 @@ func (m *machine) processes() map[string]map[string]string {
 		if err != nil {
 			continue
 		}
-		row, used, started, ok := processRow(string(text))
+		row, spent, started, ok := processRow(string(text))
 		if !ok {
 			continue
 		}
-		cpu.used[cpuUser{d.Name(), started}] = used
+		used[cpuUser{d.Name(), started}] = spent
 		if known {
 			row["start-time"] = strconv.FormatInt(boot.Add(started).UnixNano(), 10)
 		}
@@ -220,7 +243,7 @@ func (m *machine) processes() map[string]map[string]string {
 		}
 		rows[d.Name()] = row
 	}
-	for pid, percent := range m.utilization(cpu) {
+	for pid, percent := range m.utilization(now) {
 		rows[pid]["cpu-utilization"] = percent
 	}
 	return rows
@@ -228,35 +251,81 @@ func (m *machine) processes() map[string]map[string]string {
 
 // utilization returns the share that each process has had of the time of all processors, in percent, since a reading at
 // least cpuPeriod ago. Without such a reading, it returns none.
-func (m *machine) utilization(now cpuReading) map[string]string {
+func (m *machine) utilization(now reading[map[cpuUser]time.Duration]) map[string]string {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now.at.Sub(m.last.at) >= cpuPeriod {
-		m.base, m.last = m.last, now
-	}
-	all := float64(m.processors()) * float64(now.at.Sub(m.base.at))
+	base := m.processed.since(now, cpuPeriod)
+	m.mu.Unlock()
 	shares := map[string]string{}
-	for who, used := range now.used {
-		if was, ok := m.base.used[who]; ok && used >= was && all > 0 {
-			percent := min(math.Round(float64(used-was)*100/all), 100)
-			shares[who.pid] = strconv.FormatFloat(percent, 'f', 0, 64)
+	processors := len(m.processors()) - 1 // without their sum
+	for who, used := range now.value {
+		if was, ok := base.value[who]; ok && used >= was && processors > 0 {
+			shares[who.pid] = percent(float64(used-was), float64(processors)*float64(now.at.Sub(base.at)))
 		}
 	}
 	return shares
 }
 
-// processors returns the number of processors, or 0 if it is unknown.
-func (m *machine) processors() (n int) {
-	text, err := os.ReadFile(filepath.Join(m.proc, "stat"))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if number, ok := strings.CutPrefix(line, "cpu"); ok && strings.IndexAny(number, "0123456789") == 0 {
-			n++
+// percent returns a share of all, rounded and at most 100.
+func percent(part, all float64) string {
+	return strconv.FormatFloat(min(math.Round(part*100/all), 100), 'f', 0, 64)
+}
+
+// cpus returns the use of each processor by index, and that of all of them as ALL.
+func (m *machine) cpus() map[string]map[string]string {
+	now := reading[map[string]cpuTimes]{m.now(), m.processors()}
+	m.mu.Lock()
+	short, long := m.short.since(now, cpuPeriod), m.long.since(now, cpuLongPeriod)
+	m.mu.Unlock()
+	rows := map[string]map[string]string{}
+	for index, is := range now.value {
+		rows[index] = map[string]string{}
+		share := func(base reading[map[string]cpuTimes], leaf string) bool {
+			was, ok := base.value[index]
+			if !ok || is.all <= was.all || is.busy < was.busy {
+				return false
+			}
+			rows[index][leaf] = percent(float64(is.busy-was.busy), float64(is.all-was.all))
+			return true
+		}
+		share(short, "instant")
+		if share(long, "avg") {
+			rows[index]["interval"] = strconv.FormatInt(int64(now.at.Sub(long.at)), 10)
 		}
 	}
-	return n
+	return rows
+}
+
+// processors returns the times of each processor by index, and of all of them as ALL. The result is empty if they are
+// not known.
+func (m *machine) processors() map[string]cpuTimes {
+	text, err := os.ReadFile(filepath.Join(m.proc, "stat"))
+	if err != nil {
+		return nil
+	}
+	list := map[string]cpuTimes{}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		const idle, wait, steal = 4, 5, 8 // proc(5); guest times are part of user times
+		if len(words) <= steal {
+			continue
+		}
+		index, ok := strings.CutPrefix(words[0], "cpu")
+		if index == "" {
+			index = "ALL"
+		}
+		var sum cpuTimes
+		for i, word := range words[1 : steal+1] {
+			n, err := strconv.ParseUint(word, 10, 56)
+			ok = ok && err == nil
+			if sum.all += n; i+1 != idle && i+1 != wait {
+				sum.busy += n
+			}
+		}
+		if ok {
+			list[index] = sum
+		}
+	}
+	return list
 }
 
 // processRow parses a line of /proc/PID/stat (proc(5)). It has a name in parentheses, which can itself contain

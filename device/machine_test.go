@@ -107,7 +107,7 @@ func TestMachineUtilization(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	write("stat", "cpu 1 2\ncpu0 1 2\ncpu1 1 2\nbtime 1000\n")
+	write("stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8\ncpu1 1 2 3 4 5 6 7 8\nbtime 1000\n")
 	process(100, 50, 3000)
 	wants("")
 	now = now.Add(2 * time.Second)
@@ -137,6 +137,7 @@ func TestMachineZoneAndDomains(t *testing.T) {
 	}
 	wants("timezone-name", "UTC")
 	wants("search", "")
+	wants("domain-name", "")
 	if err := os.Symlink("/usr/share/zoneinfo/Asia/Tokyo", filepath.Join(etc, "localtime")); err != nil {
 		t.Fatal(err)
 	}
@@ -148,4 +149,37 @@ func TestMachineZoneAndDomains(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("search", "a.example b.example")
+	wants("domain-name", "a.example")
+}
+
+// The use of processors is measured over at least three seconds, and its mean over at least a minute. Waiting for a
+// disk is idling.
+func TestMachineProcessors(t *testing.T) {
+	proc, now := t.TempDir(), time.Unix(100, 0)
+	m := &machine{proc: proc, now: func() time.Time { return now }}
+	read := func(seconds int, all, first string) map[string]map[string]string {
+		t.Helper()
+		now = now.Add(time.Duration(seconds) * time.Second)
+		text := "cpu " + all + "\ncpu0 " + first + "\ncpu1 broken\nintr 7\n"
+		if err := os.WriteFile(filepath.Join(proc, "stat"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return m.table(models.HostCPUs)
+	}
+	for _, c := range []struct {
+		seconds    int
+		all, first string
+		want       map[string]map[string]string
+	}{
+		{0, "100 0 100 800 0 0 0 0 0 0", "0 0 0 100 0 0 0 0", map[string]map[string]string{"ALL": {}, "0": {}}},
+		{2, "150 0 100 850 0 0 0 0 0 0", "0 0 0 100 0 0 0 0", map[string]map[string]string{"ALL": {}, "0": {}}},
+		{2, "150 0 100 900 50 0 0 0 0 0", "0 0 0 120 0 0 30 50",
+			map[string]map[string]string{"ALL": {"instant": "25"}, "0": {"instant": "80"}}},
+		{60, "150 50 200 1600 50 0 0 0 0 0", "0 0 0 120 0 0 30 50", map[string]map[string]string{
+			"ALL": {"instant": "18", "avg": "19", "interval": "64000000000"}, "0": {"avg": "80", "interval": "64000000000"}}},
+	} {
+		if diff := cmp.Diff(c.want, read(c.seconds, c.all, c.first)); diff != "" {
+			t.Errorf("after %d s (-want +got):\n%s", c.seconds, diff)
+		}
+	}
 }

@@ -22,7 +22,8 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 		models.SourceAFTSummary: s.aftSummaries, models.SourcePoliced: s.policed,
 	}
-	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts} {
+	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts,
+		models.HostCPUs} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
 			if s.cfg.Host == nil {
 				return nil, nil

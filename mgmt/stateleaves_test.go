@@ -134,7 +134,7 @@ func TestPortsOfTheFrontPanel(t *testing.T) {
 	b.refusedSet(updating(update(group+"[index=9]/config/index", "9")), "InvalidArgument", "breakout-mode")
 }
 
-// A resource is exceeded while orchagent says so. Its thresholds are those in force, if they are percentages.
+// A resource is exceeded while orchagent reports it. Its thresholds are those in force, if they are percentages.
 func TestThresholdsOfResources(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"APPL_DB SWITCH_TABLE:switch": "fdb_aging_time=600",
@@ -186,7 +186,9 @@ func TestCountersOfACLs(t *testing.T) {
 // The resolver, the time zone and the load of processes are those of the machine.
 func TestStateOfTheMachine(t *testing.T) {
 	tables := map[string]map[string]map[string]string{
-		models.HostState:     {"switch": {"timezone-name": "Europe/Oslo", "search": "a.example b.example"}},
+		models.HostState: {"switch": {"timezone-name": "Europe/Oslo", "search": "a.example b.example",
+			"domain-name": "a.example"}},
+		models.HostCPUs:      {"ALL": {"instant": "7", "avg": "9", "interval": "60000000000"}, "0": {}},
 		models.HostProcesses: {"7": {"name": "tamtam", "cpu-utilization": "25"}, "8": {"name": "sh"}},
 	}
 	b := newBed(t, func(c *Config) {
@@ -196,6 +198,12 @@ func TestStateOfTheMachine(t *testing.T) {
 		"/system/dns/state/search":                               `["a.example","b.example"]`,
 		"/system/processes/process[pid=7]/state/cpu-utilization": "25",
 		"/system/processes/process[pid=8]/state/cpu-utilization": ""})
+	b.shows(t, map[string]string{"/system/state/domain-name": `"a.example"`,
+		"/system/cpus/cpu[index=ALL]/state/total": `{"openconfig-system:avg":9,"openconfig-system:instant":7,
+			"openconfig-system:interval":"60000000000"}`,
+		"/system/cpus/cpu[index=0]/state": `{"openconfig-system:index":0}`})
+	tables[models.HostCPUs]["ALL"]["instant"] = "8"
+	b.shows(t, map[string]string{"/system/cpus/cpu[index=ALL]/state/total/instant": "8"})
 	tables[models.HostProcesses]["7"]["cpu-utilization"] = "26"
 	delete(tables[models.HostState]["switch"], "search")
 	b.shows(t, map[string]string{"/system/dns/state/search": "",

@@ -23,7 +23,7 @@ func systemModule() tree.Module {
 			{DB: swss.StateDB, Source: HostState, Key: "switch", Counter: true, Leaves: []tree.Leaf{
 				host("state/current-datetime", "current-datetime"), host("state/up-time", "up-time"),
 				host("clock/state/timezone-name", "timezone-name"),
-				leaf("system/dns/state/search", readOnly(list("search"))),
+				host("state/domain-name", "domain-name"), leaf("system/dns/state/search", readOnly(list("search"))),
 				host("memory/state/physical", "physical"), host("memory/state/free", "free"),
 				host("memory/state/available", "available"), host("memory/state/used", "used"),
 			}},
@@ -41,6 +41,10 @@ func systemModule() tree.Module {
 		{Path: "/system/mount-points/mount-point", Rows: []tree.Row{
 			{DB: swss.StateDB, Source: HostMounts, Key: "{name}", Entry: true, Counter: true,
 				Leaves: numbers("state", "size", "available", "utilized")},
+		}},
+		{Path: "/system/cpus/cpu", Rows: []tree.Row{
+			{DB: swss.StateDB, Source: HostCPUs, Key: "{index}", Entry: true, Counter: true,
+				Leaves: numbers("state/total", "instant", "avg", "interval")},
 		}},
 		{Path: "/system/alarms/alarm", Rows: []tree.Row{
 			{DB: swss.StateDB, Table: schema.StateAlarm, Key: "{id}", Entry: true, Leaves: alarmLeaves()},

@@ -97,9 +97,6 @@ type Row struct {
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
-	// Former rows are an earlier form of the row before them, under another key. They are read and deleted as it is. A
-	// Set that changes the entry replaces them by that row.
-	Former bool
 	// Fixed entries are neither created nor deleted by clients; the text is the reason. A delete resets them.
 	Fixed string
 	// Former rows have an earlier form of the key of the row before them, and are read like it. A Set creates none. It
