@@ -10,12 +10,13 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tableType returns a table type, or the reason why it cannot be used.
+// tableType returns a table type, or the reason why it cannot be used. A row of the type TAM limits its matches.
 func (m *Manager) tableType(name string) (typ schema.ACLTableType, reason string) {
-	if typ, ok := schema.BuiltinACLType(name); ok {
+	row := m.rows[kindType][name]
+	typ, builtin := schema.BuiltinACLType(name)
+	switch {
+	case builtin && (row == nil || name != schema.ACLTypeTAM):
 		return typ, ""
-	}
-	switch row := m.rows[kindType][name]; {
 	case row == nil:
 		return typ, fmt.Sprintf("ACL table type %q does not exist", name)
 	case row.err != nil:

@@ -223,6 +223,10 @@ func (m *Manager) handler(k kind) func(key string, fields swss.FieldValues) {
 // whether rows of a kind exist.
 func markTwin(m *Manager, k kind, key string) {
 	switch k {
+	case kindType:
+		if key == schema.ACLTypeTAM { // also of the table that exists without a row
+			m.mark(kindTable, schema.TAMTable)
+		}
 	case kindDevice:
 		m.mark(kindSwitch, schema.TAMGlobalKey)
 	case kindCollector:

@@ -102,18 +102,19 @@ func BuiltinACLType(name string) (ACLTableType, bool) {
 }
 
 const (
-	ownTypeForm = "a name that no built-in table type has"
+	ownTypeForm = "a name that no built-in table type has, or TAM"
 	wordsForm   = "a comma separated list"
 )
 
-// layout returns the layout of the row. Unknown words and unknown fields are errors, as in SONiC.
+// layout returns the layout of the row. Unknown words and unknown fields are errors, as in SONiC. A row of the built-in
+// type TAM limits the matches of flow groups. SONiC's YANG modules require such a row, since they do not have the type.
 func (t *ACLTableType) layout() layout {
 	return layout{
 		table: CfgACLTableType, upper: true,
 		key: key{form: ownTypeForm, read: func(r *reader, key string) {
 			k := named(&t.Name)
 			k.parse(r, key)
-			if _, ok := BuiltinACLType(key); ok {
+			if _, ok := BuiltinACLType(key); ok && key != ACLTypeTAM {
 				r.bad("", key, ownTypeForm)
 			}
 		}},
@@ -125,6 +126,26 @@ func (t *ACLTableType) layout() layout {
 			own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", t.readBindPoints,
 				func() string { return strings.Join(t.BindPoints, ",") }).must(""),
 		},
+		check: t.checkTAM,
+	}
+}
+
+// checkTAM checks that a row of the type TAM has nothing that the built-in type lacks.
+func (t *ACLTableType) checkTAM(r *reader) {
+	tam := builtinACLTypes[ACLTypeTAM]
+	if t.Name != tam.Name || r.err() != nil {
+		return
+	}
+	for f := range matchCount {
+		if t.Matches.Has(f) && !tam.Matches.Has(f) {
+			r.bad("MATCHES", f.String(), "matches of flow groups: "+joined(tam.Matches.Fields()))
+		}
+	}
+	if t.Actions != 0 {
+		r.bad("ACTIONS", joined(t.Actions.Fields()), "no actions in the type TAM: its rules only match")
+	}
+	if points := strings.Join(t.BindPoints, ","); points != strings.Join(tam.BindPoints, ",") {
+		r.bad("BIND_POINTS", points, strings.Join(tam.BindPoints, ",")+" in the type TAM")
 	}
 }
 
@@ -135,7 +156,7 @@ func (t *ACLTableType) readMatches(r *reader) {
 	}
 	for _, w := range words {
 		f, ok := matchByName[w]
-		if !ok || matchSpecs[f].tam {
+		if !ok || matchSpecs[f].tam && t.Name != ACLTypeTAM {
 			r.badWord("MATCHES", w, "names of matches", plainMatchNames())
 			continue
 		}
