@@ -9,10 +9,14 @@
 // openconfig-tam is SONiC's, and no such module is published. The module tamtam-deviations lists nodes of the published
 // modules that the switch lacks. It applies only to the published modules, and no code is generated from it.
 //
+// The folder sonic has no served module. Its module sonic-tamtam describes the tables of CONFIG_DB for telemetry to
+// SONiC's own tools, which read it beside SONiC's modules.
+//
 // After a change of a module, run go generate ./yang. With a checkout of openconfig/public, run also
 // make openconfig UPDATE=1 OPENCONFIG_DIR=..., which compares the modules and writes tamtam-deviations.
 package yang
 
 //go:generate sh -c "go run ../internal/tables yang > tamtam-losses.yang"
 //go:generate go run ../internal/tables regions .
+//go:generate sh -c "go run ../internal/tables sonic > sonic/sonic-tamtam.yang"
 //go:generate ./generate.sh

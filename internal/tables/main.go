@@ -34,6 +34,8 @@ func main() {
 		countable(os.Stdout)
 	case "yang":
 		module(os.Stdout)
+	case "sonic":
+		sonicModule(os.Stdout, tables)
 	case "regions":
 		if err := writeRegions(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -43,7 +45,7 @@ func main() {
 		shell(os.Stdout)
 	default:
 		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable |\n"+
-			"\tyang | cli | regions FOLDER")
+			"\tyang | sonic | cli | regions FOLDER")
 		os.Exit(2)
 	}
 }

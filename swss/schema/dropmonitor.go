@@ -152,7 +152,7 @@ func (s *DropSession) layout() layout {
 				"Where reports are sent: rows of TAM_COLLECTOR or TAM_COLLECTORS_TABLE.").
 				must("the names of one to 8 collectors"),
 			name("sampler", "", &s.Sampler, "Which of the dropped packets are reported, a row of TAM_SAMPLINGRATE_TABLE; "+
-				"without it, all. A field of tamtam's."),
+				"without it, all. A field of tamtam's.").to(CfgTAMSampler),
 			aging(&s.Aging, "Of a stateful session: how long drops are counted before they are reported again; without it, "+
 				"the flow group's value, or 60. A field of tamtam's."),
 		}, dropFields(&s.DropSettings)),

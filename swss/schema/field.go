@@ -103,6 +103,12 @@ func (f field) parted(separator string) field {
 	return f
 }
 
+// to makes the field name a row of a table of CONFIG_DB.
+func (f field) to(table string) field {
+	f.Refers = table
+	return f
+}
+
 // number returns a field with a number in lo..hi, default def.
 func number[N unsigned](name string, lo, hi, def uint64, at *N, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def}, at: at}

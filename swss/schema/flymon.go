@@ -102,7 +102,7 @@ func (t *FlyMonTask) layout() layout {
 					if t.FlowGroup = r.name("flowgroup", ""); t.FlowGroup != "" && r.fields["filter"] != "" {
 						r.bad("filter", r.fields["filter"], "either filter or flowgroup")
 					}
-				}, func() string { return t.FlowGroup }),
+				}, func() string { return t.FlowGroup }).to(CfgTAMFlowGroup),
 		}, flyMonTaskFields(&t.Task)...),
 		check: func(r *reader) {
 			r.unknown()
@@ -212,7 +212,7 @@ func (q *FlyMonQuery) layout() layout {
 		table: CfgTAMFlyMonQuery,
 		key:   named(&q.Name),
 		fields: []field{
-			name("task", "", &q.Task, "The task that is asked.").must("the name of a task"),
+			name("task", "", &q.Task, "The task that is asked.").must("the name of a task").to(CfgTAMFlyMonTask),
 			own("flow", flowForm, "Of which flow.", func(r *reader) {
 				if q.Flow = r.text("flow"); q.Flow == "" || len(q.Flow) > 256 {
 					r.bad("flow", q.Flow, flowForm)

@@ -99,7 +99,7 @@ func (s *IFASession) layout() layout {
 				"TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE.", func(r *reader) { readGroup(r, &s.FlowGroup) },
 				func() string { return s.FlowGroup }),
 			name("sampler", "", &s.Sampler, "Of an initiator: which packets it takes, a row of TAM_SAMPLINGRATE_TABLE; without "+
-				"it, all."),
+				"it, all.").to(CfgTAMSampler),
 			list("collector", nameWords+", separated by commas", &s.Collectors, ValidName, "Of a terminator: where reports of "+
 				"what it takes out are sent, rows of TAM_COLLECTOR or TAM_COLLECTORS_TABLE; without it, nowhere."),
 		}, ifaFields(&s.IFASettings)),

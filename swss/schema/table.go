@@ -27,6 +27,8 @@ type Field struct {
 	Metric, Outcome string
 	// Word is the index of a counter among the numbers of the chip, if that differs from its index in the table.
 	Word int
+	// Refers is the table of CONFIG_DB whose row the field names; "" if it names none, or rows of several tables.
+	Refers string
 	// For lists the roles of a session that count the field; empty means all roles.
 	For []string
 

@@ -83,8 +83,8 @@ func (s *RecordSession) layout() layout {
 		fields: append([]field{
 			flowGroupOf(&s.FlowGroup),
 			name("collector", "", &s.Collector, "Where the records are sent.").
-				must("the name of a collector"),
-			name("sampler", "", &s.Sampler, "Which packets are recorded; without it, all."),
+				must("the name of a collector").to(CfgTAMCollector),
+			name("sampler", "", &s.Sampler, "Which packets are recorded; without it, all.").to(CfgTAMSampler),
 		}, recordFields(&s.RecordSettings)...),
 		check: func(r *reader) { r.planner(&s.RecordSettings) },
 	}

@@ -234,7 +234,7 @@ func (g FlowGroup) Rule() ACLRuleKey { return ACLRuleKey{Table: g.Table, Rule: g
 // flowGroupOf returns the field of a session with its flow group.
 func flowGroupOf(at *string) field {
 	return name("flowgroup", "", at,
-		"The flow group whose packets the session is about.").must("the name of a flow group")
+		"The flow group whose packets the session is about.").must("the name of a flow group").to(CfgTAMFlowGroup)
 }
 
 // ruleOf returns the fields of a session of APPL_DB with the ACL rule that is its match.
