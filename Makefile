@@ -113,6 +113,17 @@ frr-test:
 lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
+### sonic-utilities runs SONiC's utilities on a switch with hosts and traffic, and compares their figures: SONIC_UTILITIES
+###                 names a folder with them (go doc ./internal/sonicutils). Needs root. ONLY=TEXT selects tools
+sonic-utilities:
+	@if [ -z "$(SONIC_UTILITIES)" ]; then \
+		echo "sonic-utilities: skipped: SONIC_UTILITIES names no folder with SONiC's utilities"; \
+	else \
+		mkdir -p bin && $(GO) build -o bin/tamtam ./cmd/tamtam && $(GO) build -o bin/sonicutils ./internal/sonicutils && \
+		unshare -mn --propagation private bin/sonicutils -folder '$(abspath $(SONIC_UTILITIES))' \
+			-tamtam '$(CURDIR)/bin/tamtam' -only '$(ONLY)'; \
+	fi
+
 ### northbound-test compares what the switch sends and serves with its state. Needs Debian's prometheus,
 ###                 prometheus-alertmanager and rsyslog, an OpenTelemetry collector (internal/tools/otelcol), and gnmic and
 ###                 Telegraf if GNMIC and TELEGRAF name their programs. Each receiver is killed and started again
