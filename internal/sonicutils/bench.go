@@ -100,7 +100,10 @@ func (b *bench) install(src, built string) error {
 		}
 	}
 	for file, text := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
 			return err
 		}
 	}
@@ -112,13 +115,13 @@ mount --bind ` + bin + ` /usr/local/bin
 mount -t sysfs none /sys
 [ ! -d ` + b.folder + `/yang ] || mount --bind ` + b.folder + `/yang /usr/local/yang-models
 ln -s ` + built + `/device/virtual /usr/share/sonic/device
-cp ` + built + `/files/build_templates/*.j2 ` + built + `/files/image_config/copp/copp_cfg.j2 /usr/share/sonic/templates/
+cp ` + built + `/files/build_templates/*.j2 /usr/share/sonic/templates/
+cp ` + built + `/files/image_config/copp/copp_cfg.j2 /usr/share/sonic/templates/
 cat >/run/redis/sonic-db/database_config.json <<'X'
 ` + databaseConfig() + `
 X
-printf 'build_version: tamtam.0\ncommit_id: 0\nbuild_date: 0\nbuilt_by: tamtam\ndebian_version: 12\nkernel_version: 6\n' \
-	>/etc/sonic/sonic_version.yml
-echo 'asic_type: vs' >>/etc/sonic/sonic_version.yml
+printf 'build_version: tamtam.0\ncommit_id: 0\nbuild_date: 0\nbuilt_by: tamtam\n' >/etc/sonic/sonic_version.yml
+printf 'debian_version: 12\nkernel_version: 6\nasic_type: vs\n' >>/etc/sonic/sonic_version.yml
 echo onie_platform=x86_64-kvm_x86_64-r0 >/host/machine.conf
 ip link set lo up
 `)

@@ -107,7 +107,7 @@ const (
 )
 
 // layout returns the layout of the row. Unknown words and unknown fields are errors, as in SONiC. A row of the built-in
-// type TAM limits the matches of flow groups. SONiC's YANG modules require such a row, because they do not have the type.
+// type TAM limits the matches of flow groups. SONiC's YANG modules require such a row, since they do not have the type.
 func (t *ACLTableType) layout() layout {
 	return layout{
 		table: CfgACLTableType, upper: true,

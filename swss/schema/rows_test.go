@@ -409,7 +409,8 @@ func TestInvalidRows(t *testing.T) {
 			`key "Vlan100|ff:ff:ff:ff:ff:ff": want a VLAN, | and a unicast MAC address, such as Vlan100|52:54:00:12:34:56`},
 		{"fdb", "Vlan100|02:00:00:00:00:02", "type=static", `port is missing: want EthernetN or PortChannelN`},
 		{"switch row", "switch", "fdb_aging_time=-1", `fdb_aging_time "-1": want a number in 0..1000000`},
-		{"acl type", "L3", "MATCHES=SRC_IP BIND_POINTS=PORT", `key "L3": want a name that no built-in table type has, or TAM`},
+		{"acl type", "L3", "MATCHES=SRC_IP BIND_POINTS=PORT",
+			`key "L3": want a name that no built-in table type has, or TAM`},
 		{"acl type", "TAM", "MATCHES=OUT_PORTS BIND_POINTS=PORT,PORTCHANNEL", `MATCHES "OUT_PORTS": want matches of flow ` +
 			"groups: " + joined(builtinACLTypes[ACLTypeTAM].Matches.Fields())},
 		{"acl type", "TAM", "MATCHES=SRC_IP BIND_POINTS=PORT", `BIND_POINTS "PORT": want PORT,PORTCHANNEL in the type TAM`},
