@@ -43,7 +43,7 @@ func TestFeaturesArePublishedAtOnce(t *testing.T) {
 	}
 }
 
-// A row that is wrong makes a feature inactive, and the reason says so.
+// A row with a wrong value makes a feature inactive, and the reason names the field.
 func TestWrongFeatureRow(t *testing.T) {
 	x := newBench(t, orch.Orchagent)
 	orch.NewFeatures(x.d).On(schema.FeatureTailStamping, func(_ context.Context, active bool) {

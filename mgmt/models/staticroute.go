@@ -47,7 +47,8 @@ func (h routeHop) fields() map[string]string {
 	if h.drops() {
 		h.Interface, h.Blackhole = "", "true"
 	}
-	return map[string]string{"address": h.Address, "interface": h.Interface, "blackhole": h.Blackhole, "distance": h.Distance}
+	return map[string]string{"address": h.Address, "interface": h.Interface, "blackhole": h.Blackhole,
+		"distance": h.Distance}
 }
 
 // drops reports whether packets to the hop are dropped.
