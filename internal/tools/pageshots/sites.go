@@ -144,7 +144,7 @@ func start(ctx context.Context, line, program string, args ...string) (url strin
 		}
 	}
 	defer cancel()
-	return "", nil, fmt.Errorf("%s %v ended, or was ended after five minutes, before it served a page: %w: %s", program, args,
+	return "", nil, fmt.Errorf("%s %v ended, or was ended after 5 min, before it served a page: %w: %s", program, args,
 		c.Wait(), text)
 }
 
