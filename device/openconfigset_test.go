@@ -10,6 +10,7 @@ import (
 	"tamtam/device"
 	"tamtam/device/devicetest"
 	"tamtam/mgmt"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 )
 
@@ -23,7 +24,9 @@ type openConfigured struct {
 func newOpenConfigured(t *testing.T, config string) openConfigured {
 	c, err := device.ParseConfigDB([]byte(config))
 	devicetest.NoError(t, err)
-	r := &routed{T: t, Sim: devicetest.NewServedSim(t, device.SimConfig{Config: c})}
+	p := profile.Small()
+	p.ACL.MaxPriority = 16000 // as that of large profiles: entry N has the priority 10000-N
+	r := &routed{T: t, Sim: devicetest.NewServedSim(t, device.SimConfig{Config: c, Profile: p})}
 	devicetest.RunUntilIdle(t, r.Sim)
 	r.output()
 	server, _, _ := devicetest.StartNorthbound(t, r.Sim)

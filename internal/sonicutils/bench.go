@@ -9,11 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 //go:embed config_db.json
@@ -228,9 +227,14 @@ func last(text string, most int) string {
 
 // row returns a row of a database.
 func (b *bench) row(db, key string) (map[string]string, error) {
-	c := redis.NewClient(&redis.Options{Addr: redisAddr, DB: databases[db]})
-	defer func() { _ = c.Close() }() // error ignored: nothing was written
-	return c.HGetAll(b.ctx, key).Result()
+	out, err := exec.CommandContext(b.ctx, "redis-cli", "-s", redisSocket, "-n", strconv.Itoa(databases[db]), "HGETALL",
+		key).Output()
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	row := map[string]string{}
+	for i := 0; i+1 < len(lines); i += 2 {
+		row[lines[i]] = lines[i+1]
+	}
+	return row, err
 }
 
 // await waits until a field of a row has a value.

@@ -451,7 +451,7 @@ func bindings() []tree.Group {
 	}
 	iface := func(at string) []tree.Leaf {
 		return []tree.Leaf{leaf(at+"/id", key(1)), leaf("interface-ref/"+at+"/interface", key(1)),
-			leaf("interface-ref/"+at+"/subinterface", constant("0"))}
+			leaf("interface-ref/"+at+"/subinterface", never())} // a Set may give 0; interfaces that do not route lack it
 	}
 	return []tree.Group{
 		{Path: aclIfacePath, View: inTables, Through: aclInterfaceThrough(), Rows: bound("id", "", iface)},
