@@ -72,7 +72,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
 		ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
-		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed)})
+		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed)})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -96,6 +96,7 @@ type variant struct {
 	keeps      bool // true if the kept form of drops is compared
 	watched    bool // true if all packets are watched
 	lasting    bool // dropped flows are counted for a long time
+	marks      bool // ports mirror what they mark
 }
 
 // policedOf returns random numbers for policers in about one case of four, otherwise nil.
@@ -112,7 +113,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing, p.wrapping = v.analysed, v.wrapped
-	p.monitoring, p.gen.lasting = v.monitored, v.lasting
+	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error

@@ -183,7 +183,7 @@ func FuzzEngines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, bytes []byte) {
 		v := variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: seed/20%2 == 1, ingressOnly: seed/40%3 == 1,
 			policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed),
-			wrapped: wrappedOf(seed), monitored: monitoredOf(seed)}
+			wrapped: wrappedOf(seed), monitored: monitoredOf(seed), marks: marksOf(seed)}
 		p, err := newPairFrom(&byteSource{bytes, seed}, v)
 		if err != nil {
 			t.Fatal(err)

@@ -41,6 +41,7 @@ type gen struct {
 	monitoring *rand.Rand
 	// lasting means that thresholds are so long that no dropped flow ends, so flows are evicted.
 	lasting bool
+	marks   bool // ports mirror what they mark
 	marker
 	clamper
 	analyser
@@ -200,6 +201,9 @@ func (g *gen) furnish() {
 		for range 4 + g.IntN(10) {
 			g.bindOp()
 		}
+	}
+	if g.marks {
+		g.mirrorMarked()
 	}
 	g.bindFlows()
 }

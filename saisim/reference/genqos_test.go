@@ -9,7 +9,7 @@ import (
 
 // qosOp changes schedulers, WRED, buffers and maps, and which queues and ports use them.
 func (g *gen) qosOp() {
-	switch g.IntN(13) {
+	switch g.IntN(12) {
 	case 0:
 		g.create(sai.ObjectTypeScheduler, sai.SchedulerAttrSchedulingType,
 			pick(g, sai.SchedulingTypeStrict, sai.SchedulingTypeDwrr, sai.SchedulingTypeDwrr, sai.SchedulingTypeWrr),
@@ -39,8 +39,6 @@ func (g *gen) qosOp() {
 	case 7:
 		g.removeAny(pick(g, sai.ObjectTypeScheduler, sai.ObjectTypeWRED, sai.ObjectTypeBufferPool,
 			sai.ObjectTypeBufferProfile, sai.ObjectTypeQoSMap))
-	case 8:
-		g.mirrorMarked()
 	default:
 		port := g.any(sai.ObjectTypePort)
 		for _, q := range g.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
@@ -54,19 +52,24 @@ func (g *gen) qosOp() {
 	}
 }
 
-// mirrorMarked makes a port mark each packet that waits, and mirrors what the port sends to another port. A copy keeps
-// the mark of the first queue also where the second queue does not mark.
+// marksOf reports, for one case of 17, that ports mirror what they mark: see mirrorMarked.
+func marksOf(seed uint64) bool { return seed%17 == 4 }
+
+// mirrorMarked makes some ports mark each packet that waits, and mirror what they send to another port. A copy keeps the
+// mark of the first queue also where the second queue does not mark.
 func (g *gen) mirrorMarked() {
 	mark := g.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true),
 		sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1),
 		sai.WREDAttrGreenDropProbability, sai.Uint(100), sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll)
-	port := g.any(sai.ObjectTypePort)
-	for _, q := range g.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
-		g.setOf(sai.ObjectTypeQueue, q, sai.QueueAttrWREDProfileID, mark)
+	for range 3 {
+		port := g.any(sai.ObjectTypePort)
+		for _, q := range g.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
+			g.setOf(sai.ObjectTypeQueue, q, sai.QueueAttrWREDProfileID, mark)
+		}
+		g.setOf(sai.ObjectTypePort, port, sai.PortAttrEgressMirrorSession, sai.OIDs{g.create(sai.ObjectTypeMirrorSession,
+			sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+			sai.MirrorSessionAttrMonitorPort, g.any(sai.ObjectTypePort))})
 	}
-	g.setOf(sai.ObjectTypePort, port, sai.PortAttrEgressMirrorSession, sai.OIDs{g.create(sai.ObjectTypeMirrorSession,
-		sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
-		sai.MirrorSessionAttrMonitorPort, g.any(sai.ObjectTypePort))})
 }
 
 // mapOp makes a map and binds it to ports.
