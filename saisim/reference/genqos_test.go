@@ -55,8 +55,8 @@ func (g *gen) qosOp() {
 // marksOf reports, for one case of 17, that ports mirror what they mark: see mirrorMarked.
 func marksOf(seed uint64) bool { return seed%17 == 4 }
 
-// mirrorMarked makes some ports mark each packet that waits, and mirror what they send to another port. A copy keeps the
-// mark of the first queue also where the second queue does not mark.
+// mirrorMarked makes some ports mark each packet that waits, and mirror what they send to another port. A copy keeps
+// the mark of the first queue also where the second queue does not mark.
 func (g *gen) mirrorMarked() {
 	mark := g.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true),
 		sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1),
