@@ -158,17 +158,30 @@ func TestFlappingIsNotReady(t *testing.T) {
 	says("ready ")
 }
 
+// serveMgmt serves gNMI with a Redis. The returned function ends that, and reports a server that failed.
+func serveMgmt(t *testing.T, redis *swsstest.Server) (*mgmt.Server, func()) {
+	t.Helper()
+	l, err := mgmt.NewServer(mgmt.Config{Redis: redis.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(ctx) }()
+	return l, func() {
+		t.Helper()
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A daemon is healthy while it reports so; mgmtd must also answer gNMI. The answer contains the reason why the daemon
 // waits, and Redis' error if no client can write.
 func TestHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
-	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- l.Serve(ctx) }()
+	l, stop := serveMgmt(t, server)
 	health := func(name string) error {
 		_, err := Health(t.Context(), Question{
 			Name: name, Addr: server.Addr, GNMI: l.Addr(), Timeout: 10 * time.Second,
@@ -209,9 +222,6 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
 	if health("mgmtd") == nil {
 		t.Error("mgmtd is well and takes no connection")
 	}
@@ -232,13 +242,7 @@ func TestHealth(t *testing.T) {
 // and in the answer for several daemons only those with more than "ok".
 func TestTextOfHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
-	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- l.Serve(ctx) }()
+	l, stop := serveMgmt(t, server)
 	r := server.Open()
 	report := func(h *health, reason string) {
 		t.Helper()
@@ -284,9 +288,6 @@ func TestTextOfHealth(t *testing.T) {
 	}
 	says(failing, false, "mgmtd") // the alarms that can be read
 	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
 }
 
 // Redis is ready if it accepts writes, and live if it answers.
