@@ -2,16 +2,21 @@ package engine
 
 import "encoding/binary"
 
-// checksum returns the checksum of RFC 1071. The result is 0 for a header with a correct checksum.
+// checksum returns the checksum of RFC 1071 of a header, a multiple of 4 bytes. The result is 0 for a header with a
+// correct checksum.
 func checksum(b []byte) uint16 {
-	sum := uint32(0)
-	for i := 0; i+1 < len(b); i += 2 {
-		sum += uint32(b[i])<<8 | uint32(b[i+1])
+	sum := uint64(0)
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.BigEndian.Uint64(b)
+		sum += x>>32 + x&(1<<32-1)
 	}
-	for sum>>16 != 0 {
-		sum = sum&0xffff + sum>>16
+	if len(b) >= 4 {
+		sum += uint64(binary.BigEndian.Uint32(b))
 	}
-	return ^uint16(sum)
+	sum = sum>>32 + sum&(1<<32-1)
+	sum = sum>>16 + sum&0xffff
+	sum = sum>>16 + sum&0xffff
+	return ^uint16(sum>>16 + sum)
 }
 
 // fixChecksum updates the checksum of the IPv4 header b after a word of it has changed: HC' = ~(~HC + ~m + m'), RFC
@@ -24,6 +29,14 @@ func fixSum(b []byte, old, now uint16) {
 	sum = sum&0xffff + sum>>16
 	sum = sum&0xffff + sum>>16
 	binary.BigEndian.PutUint16(b, ^uint16(sum))
+}
+
+// decrementTTL decrements the TTL of an IPv4 header, which must not be 0. The word of the TTL falls by 0x100, so the
+// checksum's sum in [fixSum] grows by a constant.
+func decrementTTL(ip []byte) {
+	ip[8]--
+	sum := uint32(^binary.BigEndian.Uint16(ip[10:])) + 0xffff - 0x100
+	binary.BigEndian.PutUint16(ip[10:], ^uint16(sum+sum>>16))
 }
 
 // changeWord changes a word of an IPv4 header. If the word keeps its value, the checksum stays as it is, right or

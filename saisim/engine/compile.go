@@ -131,6 +131,7 @@ func (c *Engine) derive() {
 			p.sampled[stage] = p.sampling[stage].chooser(stage, ofPorts)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
+		p.in.at = p.in.reaches()
 		p.off = p.closed(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})
@@ -161,6 +162,17 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 		return nil
 	}
 	return vlans[in.pvid]
+}
+
+// reaches returns the router interface of an untagged frame, nil if the frame is not admitted or there is none.
+func (in *admission) reaches() *rif {
+	switch {
+	case in.untagged != nil:
+		return in.untagged.rif
+	case in.dropUntagged || in.closed:
+		return nil
+	}
+	return in.router
 }
 
 // applySwitch compiles the switch.

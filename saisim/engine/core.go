@@ -112,6 +112,8 @@ type slab struct {
 func (c *core) free(pk *packet) {
 	if !pk.usual {
 		pk.transit = transit{}
+	} else if pk.edited {
+		pk.edit, pk.noted = edit{}, 0
 	}
 	c.spares.packets = append(c.spares.packets, pk)
 }

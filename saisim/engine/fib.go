@@ -20,8 +20,32 @@ type fibNode struct {
 	prefixes [8]uint64
 	rank     [8]uint16 // number of prefixes in the words before
 	dests    []*dest   // destinations of the prefixes, in the same order
-	children [4]uint64 // octets that have a child
+	children octets    // those that have a child
 	kids     []*fibNode
+}
+
+// octets is a set of octets.
+type octets struct {
+	bits [4]uint64
+	rank [4]uint8 // number of octets in the words before
+}
+
+func (s *octets) has(o uint) bool { return s.bits[o>>6&3]>>(o&63)&1 != 0 }
+
+// index returns the number of octets in the set that are less than o.
+func (s *octets) index(o uint) int {
+	w := o >> 6 & 3
+	return int(s.rank[w]) + bits.OnesCount64(s.bits[w]&(1<<(o&63)-1))
+}
+
+// flip adds o, or removes it if it is in the set.
+func (s *octets) flip(o uint) {
+	s.bits[o>>6&3] ^= 1 << (o & 63)
+	sum := uint8(0)
+	for w, b := range s.bits {
+		s.rank[w] = sum
+		sum += uint8(bits.OnesCount64(b))
+	}
 }
 
 // An address is 16 octets, as two words; an IPv4 address is in the first four.
@@ -41,34 +65,27 @@ func addressOf(a netip.Addr) address {
 // lookup returns the destination of the longest prefix that contains a, nil if there is none. levels is 4 for IPv4, 16
 // for IPv6.
 func (f *fib) lookup(a address, levels int) *dest {
-	var path [16]*fibNode
-	n := &f.root
-	deep := 0
-	for {
-		path[deep&15] = n
-		if deep == levels-1 {
-			break
+	var longest *dest
+	n, rest := &f.root, a[0]
+	for deep := 1; ; deep++ {
+		o := uint(rest >> 56)
+		if len(n.dests) > 0 {
+			if d := n.match(o); d != nil {
+				longest = d
+			}
 		}
-		o := a.octet(deep)
-		if n.children[o>>6]>>(o&63)&1 == 0 {
-			break
+		if deep == levels || !n.children.has(o) {
+			return longest
 		}
-		n = n.kids[n.kid(o)]
-		deep++
-	}
-	for ; deep >= 0; deep-- {
-		if d := path[deep&15].match(a.octet(deep)); d != nil {
-			return d
+		n = n.kids[n.children.index(o)]
+		if rest <<= 8; deep == 8 {
+			rest = a[1]
 		}
 	}
-	return nil
 }
 
 // match returns the destination of the node's longest prefix that contains the octet, nil if there is none.
 func (n *fibNode) match(octet uint) *dest {
-	if len(n.dests) == 0 {
-		return nil
-	}
 	for i := 256 | octet; i > 0; i >>= 1 {
 		if n.prefixes[i>>6&7]>>(i&63)&1 != 0 {
 			return n.dests[n.index(i)]
@@ -81,15 +98,6 @@ func (n *fibNode) match(octet uint) *dest {
 func (n *fibNode) index(i uint) int {
 	w := i >> 6 & 7
 	return int(n.rank[w]) + bits.OnesCount64(n.prefixes[w]&(1<<(i&63)-1))
-}
-
-// kid returns the place of an octet in kids.
-func (n *fibNode) kid(o uint) int {
-	k := bits.OnesCount64(n.children[o>>6] & (1<<(o&63) - 1))
-	for w := range o >> 6 {
-		k += bits.OnesCount64(n.children[w])
-	}
-	return k
 }
 
 // split returns the address of a prefix, the level where the prefix ends, and its bit there.
@@ -109,9 +117,9 @@ func (f *fib) put(p netip.Prefix, d *dest) {
 	n := &f.root
 	for i := range level {
 		o := a.octet(i)
-		k := n.kid(o)
-		if n.children[o>>6]>>(o&63)&1 == 0 {
-			n.children[o>>6] |= 1 << (o & 63)
+		k := n.children.index(o)
+		if !n.children.has(o) {
+			n.children.flip(o)
 			n.kids = slices.Insert(n.kids, k, &fibNode{})
 		}
 		n = n.kids[k]
@@ -133,10 +141,10 @@ func (f *fib) remove(p netip.Prefix) {
 	path := []*fibNode{&f.root}
 	for i := range level {
 		n, o := path[i], a.octet(i)
-		if n.children[o>>6]>>(o&63)&1 == 0 {
+		if !n.children.has(o) {
 			return
 		}
-		path = append(path, n.kids[n.kid(o)])
+		path = append(path, n.kids[n.children.index(o)])
 	}
 	n := path[level]
 	if n.prefixes[bit>>6]>>(bit&63)&1 == 0 {
@@ -149,9 +157,9 @@ func (f *fib) remove(p netip.Prefix) {
 	f.n--
 	for ; level > 0 && len(path[level].dests)+len(path[level].kids) == 0; level-- {
 		up, o := path[level-1], a.octet(level-1)
-		k := up.kid(o)
+		k := up.children.index(o)
 		up.kids = slices.Delete(up.kids, k, k+1)
-		up.children[o>>6] &^= 1 << (o & 63)
+		up.children.flip(o)
 	}
 }
 

@@ -1,5 +1,7 @@
 package engine
 
+import "encoding/binary"
+
 // Flow hashing. LAGs and next hop groups choose by one hash of the packet, with different salts. So a LAG spreads the
 // packets that a next hop group sent to it.
 //
@@ -34,6 +36,14 @@ func flowHash(h *headers, start uint64) uint32 {
 		}
 	}
 	return endHash(x)
+}
+
+// usualHash returns the hash of the flow of an IPv4 packet that usualIPv4 accepted.
+func usualHash(ip []byte, start uint64) uint32 {
+	x := mixHash(start^uint64(ip[9]), 0)
+	x = mixHash(mixHash(x, uint64(binary.BigEndian.Uint32(ip[12:]))), 0)
+	x = mixHash(x, uint64(binary.BigEndian.Uint32(ip[16:])))
+	return endHash(mixHash(x, uint64(binary.BigEndian.Uint32(ip[20:]))))
 }
 
 func mixHash(x, v uint64) uint64 {

@@ -116,7 +116,7 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
 	pk.plain = c.off&cutReplication == 0 && pk.single()
-	pk.to = v.to
+	pk.to, pk.out = v.to, v.port
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
 

@@ -28,9 +28,9 @@ func (pk *packet) noteTrap(t config.Trap, act actions) {
 	}
 }
 
-// note begins the notes of a packet that a shortcut has admitted.
-func (pk *packet) note() {
-	pk.met.router, pk.met.vid, pk.noted = nil, pk.vid, notedPort|notedAdmitted
+// note begins the notes of a packet that a shortcut has admitted. r is its router interface, nil if there is none.
+func (pk *packet) note(r *rif) {
+	pk.met.router, pk.met.vid, pk.noted = r, pk.vid, notedPort|notedAdmitted
 }
 
 func (pk *packet) noteAdmission() {
@@ -56,6 +56,19 @@ func (pk *packet) noteFDB(vid uint16, mac uint64, e *fdbEntry) {
 		pk.noted |= notedAddress
 		x.to, x.act = e.to, e.act
 	}
+}
+
+// noteRouted does noteRoute and noteHop for an IPv4 packet that takes a shortcut to a known neighbour.
+func (pk *packet) noteRouted(d *dest, hop *adjacency) {
+	m := &pk.met
+	m.v4, m.dest, m.routeAct, m.hop, m.hopMAC = true, d, d.act, hop, hop.mac
+	pk.noted |= notedRoute | notedPrefix | notedHop | notedNeighbor
+}
+
+// noteLearnt does noteLearning for a packet that takes a shortcut, and whose source address has an entry.
+func (pk *packet) noteLearnt(e *fdbEntry, mac uint64) {
+	pk.met.learned = addressLook{vid: pk.vid, mac: mac, to: e.to, act: e.act}
+	pk.noted |= notedLearning | notedLearned
 }
 
 // noteKnown does noteLearning and noteFDB for a packet that takes a shortcut.

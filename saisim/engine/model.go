@@ -78,6 +78,7 @@ type admission struct {
 	source                   *bridgePort
 	router                   *rif  // set if the port or LAG is a router interface
 	untagged                 *vlan // VLAN of an untagged frame that the port may send; nil requires a closer look
+	at                       *rif  // router interface that an untagged frame reaches; nil may require a closer look
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
@@ -259,6 +260,9 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 		return nil
 	}
 	x := uint64(hash) % g.total
+	if g.total == uint64(len(g.members)) { // all weights are 1
+		return g.members[x].adj
+	}
 	lo, hi := 0, len(g.members)-1
 	for lo < hi {
 		if mid := (lo + hi) / 2; x < g.members[mid].upTo {

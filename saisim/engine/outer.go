@@ -150,9 +150,7 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	pk.keepReceived()
 	if ip := pk.data[l3:]; h.flags&flagIPv4 != 0 {
 		next = protoIPv4
-		old := binary.BigEndian.Uint16(ip[8:])
-		ip[8]--
-		fixChecksum(ip, old, binary.BigEndian.Uint16(ip[8:]))
+		decrementTTL(ip)
 	} else {
 		ip[7]--
 	}
@@ -193,7 +191,7 @@ func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, gr
 	done := grew != 0
 	pk.met.outerGrew += int16(grew)
 	if done {
-		pk.h = headers{}
+		pk.h, pk.short = headers{}, false
 		pk.h.parse(pk.data, pk.length)
 	}
 	pk.met.outer, pk.met.outerCounts = o, counts

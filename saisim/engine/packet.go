@@ -37,15 +37,17 @@ type flight struct {
 	tc     uint8       // traffic class
 	why    drop.Reason // reason if it has no destination
 	edited bool        // true if edit changes something
-	// plain is true if the packet's only destination is one bridge port, no program runs and no trail is kept.
+	// plain is true if the packet's only destination is one port or bridge port, no program runs and no trail is kept.
 	plain bool
-	// usual is true if the packet is plain and no station of the ingress pipe has read its headers. passing is then
-	// empty. [packet.whole] must be called before passing is used.
+	// usual is true if the packet is plain and no station of the ingress pipe has parsed its headers. passing is then
+	// empty, but for the edit and the notes of a routed packet. [packet.whole] must be called before passing is used.
 	usual bool
+	short bool // true if usualIPv4 accepted the frame, so that its IP header is at ethernetHeader
 	origin
 
-	to  *bridgePort // destination of a plain packet
-	own copyOf      // the first copy
+	to  *bridgePort // destination of a plain packet; nil means out
+	out *port
+	own copyOf // the first copy
 }
 
 // An origin holds data on the packet's source.
@@ -233,8 +235,12 @@ func (p *passing) sampled() bool { return p.due != nil }
 // whole fills in passing for a usual packet. It must be called before work after the ingress pipe that needs passing.
 func (p *packet) whole() {
 	if p.usual {
-		p.usual, p.noted = false, notedUsual
-		p.h.parse(p.data, p.length) // TCP or UDP
+		if p.usual = false; p.edited { // it is routed
+			p.router = p.met.router
+		} else {
+			p.noted = notedUsual
+		}
+		p.h.usual(p.data)
 	}
 }
 
@@ -294,7 +300,7 @@ type copyOf struct {
 	raw     bool        // true if it leaves as received
 	ce      bool        // true if it will be marked with congestion experienced
 	watched bool        // true if the port has its trail, for an observer
-	same    bool        // leaves as received except for a record, and completely
+	same    bool        // leaves as received except for the packet's edit and a record, and completely
 
 	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means cycle at
 	mirror *mirrorEncap // set if it is a copy for a mirror session

@@ -151,10 +151,14 @@ func (c *queues) dequeue(p *port) {
 
 // launch sends a copy through the egress pipe to the MAC.
 func (c *queues) launch(p *port, cp *copyOf) {
-	c.egressFree = c.now + 1
 	if c.observer != nil {
 		c.watch.sawQueue(MomentDequeued, cp, p.id)
 	}
+	if cp.pk.plain && cp == &cp.pk.own && c.passes(p) {
+		c.pass(p, cp)
+		return
+	}
+	c.egressFree = c.now + 1
 	if length, ok := c.egress.run(p, cp); ok {
 		c.send(p, cp, length)
 		if cp.ifa != nil && cp.mirror == nil {

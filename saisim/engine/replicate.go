@@ -9,7 +9,10 @@ import (
 func (c *ingressPipe) copies(pk *packet) {
 	pk.whole()
 	if pk.plain {
-		pk.plain, pk.verdict.kind, pk.verdict.to = false, toBridgePort, pk.to
+		pk.plain, pk.verdict.kind, pk.verdict.to, pk.verdict.port = false, toBridgePort, pk.to, pk.out
+		if pk.to == nil {
+			pk.verdict.kind = toPort
+		}
 	}
 	v := &pk.verdict
 	n, out, why := c.toPorts(pk)

@@ -10,12 +10,10 @@ import (
 // apply edits a frame with its IP header at l3. altMark is the offset of the AltMark option's flags in the header.
 func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 	if e.routed {
-		putMAC(b, e.dmac)
-		putMAC(b[6:], e.smac)
+		binary.BigEndian.PutUint64(b, e.dmac<<16|e.smac>>32)
+		binary.BigEndian.PutUint32(b[8:], uint32(e.smac))
 		if v4 {
-			old := binary.BigEndian.Uint16(b[l3+8:])
-			b[l3+8]--
-			fixChecksum(b[l3:], old, binary.BigEndian.Uint16(b[l3+8:]))
+			decrementTTL(b[l3:])
 		} else {
 			b[l3+7]--
 		}

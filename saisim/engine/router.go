@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"net/netip"
 
 	"tamtam/saisim/config"
@@ -177,12 +178,14 @@ func (h *headers) fitToRoute(pk *packet) bool {
 		return h.src[0]>>56 != 0xff && h.dst[0]>>56 != 0xff &&
 			(h.src[0] != 0 || h.src[1] > 1) && (h.dst[0] != 0 || h.dst[1] > 1)
 	}
-	for _, a := range [2]uint32{uint32(h.src[1]), uint32(h.dst[1])} {
-		if a>>28 == 0xe || a>>24 == 127 || a>>24 == 0 || a == 0xffffffff {
-			return false
-		}
-	}
-	return checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0
+	return routable(uint32(h.src[1])) && routable(uint32(h.dst[1])) &&
+		checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0
+}
+
+// routable reports whether a router forwards packets from and to an IPv4 address.
+func routable(a uint32) bool {
+	net := a >> 24
+	return net-1 < 126 || net > 127 && a>>28 != 0xe && a != 0xffffffff
 }
 
 // onLink reports whether a packet may not leave its link, because an IPv6 address is link-local (RFC 4291, 2.5.6).
@@ -212,6 +215,33 @@ func (c *router) reset() {
 	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
 	c.adjacencies, c.decaps = map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
 	c.cpu, c.ecmpSeed = config.None, 0
+}
+
+// usual finds the neighbour of a packet with a usual IPv4 header that reached the router at r. It returns nil unless
+// nothing but its route decides, and the packet may leave to that neighbour.
+func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
+	if !c.routes4 || !r.up4 || ip[8] <= 1 || !routable(binary.BigEndian.Uint32(ip[12:])) ||
+		!routable(binary.BigEndian.Uint32(ip[16:])) || checksum(ip[:20]) != 0 {
+		return nil, nil
+	}
+	d := c.fib4.lookup(address{uint64(binary.BigEndian.Uint32(ip[16:])) << 32}, 4)
+	if d == nil || d.act != 0 {
+		return nil, nil
+	}
+	var hop *adjacency
+	switch d.kind {
+	case destHop:
+		hop = d.hop
+	case destGroup:
+		hop = d.group.choose(usualHash(ip, uint64(c.ecmpSeed)<<32|saltECMP))
+	}
+	if hop == nil || !hop.known || hop.act != 0 {
+		return nil, nil
+	}
+	if out := hop.rif; !out.up4 || out == r && !out.loopback || uint32(binary.BigEndian.Uint16(ip[2:])) > out.mtu {
+		return nil, nil
+	}
+	return d, hop
 }
 
 // ecmpHash returns the hash by which next hop groups choose.

@@ -8,8 +8,9 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Most packets are untagged, between two hosts in the FDB, and only the bridge decides their destination. Each part of
-// the chip has a shortcut for them. This file has all shortcuts, and everything that closes them:
+// Most packets are untagged, and only the bridge decides their destination, between two hosts in the FDB, or the router,
+// to a known neighbour. Each part of the chip has a shortcut for them. This file has all shortcuts, and everything that
+// closes them:
 //
 //   - to every packet: the table in [Engine.closed]
 //   - to packets that arrive or leave by a port: the table in [port.closed]
@@ -31,7 +32,7 @@ const (
 	cutReplication
 	// cutEgress skips the queue, which must be empty, and runs the egress pipe immediately.
 	cutEgress
-	// cutMAC is for frames that leave as received.
+	// cutMAC is for frames that leave as received, or edited in their Ethernet and IPv4 headers only.
 	cutMAC
 
 	everyCut = 1<<iota - 1
@@ -62,7 +63,6 @@ func (c *Engine) closed() shortcuts {
 		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
 		closing{cutIngress | cutAdmission, c.choosing},
 		closing{cutIngress | cutAdmission, c.skips != 0},
-		closing{cutIngress | cutAdmission, c.traps.udp}, // some UDP packets are trapped
 		closing{cutIngress | cutAdmission, len(c.acl.preIngress) > 0},
 		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
 		closing{cutIngress, program != nil},
@@ -75,39 +75,116 @@ func (c *Engine) closed() shortcuts {
 // closed returns the shortcuts that are closed at a port. The port's derived fields must be up to date.
 func (p *port) closed(recorders uint64) shortcuts {
 	v, source := p.in.untagged, p.in.source
+	bridged := v != nil && !v.noLearn && source != nil && source.learning == config.Learn
+	routed := v == nil && p.in.at != nil
 	return sum(
-		// Untagged frames must be in a VLAN that is only bridged, and at a port that learns.
-		closing{cutIngress | cutAdmission, v == nil || v.rif != nil || v.noLearn},
-		closing{cutIngress | cutAdmission, source == nil || source.learning != config.Learn},
-		closing{cutIngress | cutAdmission, p.lag != nil},
+		// Untagged frames must be in a VLAN and at a port that learns, or at a router interface of a port or LAG.
+		closing{cutIngress, !bridged && !routed},
+		closing{cutAdmission, !bridged || p.in.at != nil},
 		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
-		closing{cutIngress | cutAdmission, p.class.dscp != nil},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
 		closing{cutEgress | cutMAC, !p.up},
 	)
 }
 
 // usual runs the ingress pipe without a program for an unsampled, untagged packet. The packet must be from an address
-// known at its port to one known at another port. It returns false for any other packet, without any effect.
+// known at its port to one known at another port, or routed to a known neighbour. It returns false for any other
+// packet, without any effect.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	data := pk.data
 	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
 		return false
 	}
-	from, out := c.between(&p.in, binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16)
+	dmac, smac := binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
+	r := p.in.at
+	if r != nil {
+		if dmac == r.mac || dmac == c.switchMAC && dmac != 0 {
+			return c.usualRoute(p, pk, at, smac)
+		}
+		if p.in.router != nil {
+			return false
+		}
+	}
+	if c.traps.udp && !routable(binary.BigEndian.Uint32(data[ethernetHeader+16:])) {
+		return false // DHCP may be trapped
+	}
+	from, out := c.between(&p.in, dmac, smac)
 	if from == nil {
 		return false
 	}
 	c.admitted(p, pk)
-	pk.ecn, pk.from = data[ethernetHeader+1]&3 != 0, p.in.source.number
-	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
-		return true
+	pk.from = p.in.source.number
+	if pk.usual = r == nil && p.unlisted(); !pk.usual {
+		if !c.unhindered(p, pk, at) {
+			return true
+		}
+		if c.noting {
+			pk.noted |= notedKnown
+		}
 	}
 	from.seen = at
 	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
 	c.pipe.Push(timed{at + c.ingressCycles, pk})
 	return true
 }
+
+// usualRoute does usual for a packet to the router interface that p.in.at is.
+func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) bool {
+	in := &p.in
+	r := in.at
+	d, hop := c.router.usual(r, pk.data[ethernetHeader:])
+	if hop == nil || smac>>40&1 != 0 {
+		return false
+	}
+	var from, to *fdbEntry
+	if r.vlan != nil {
+		if from = c.bridge.fdb.find(fdbKey(in.pvid, smac)); from == nil || from.to != in.source {
+			return false
+		}
+	}
+	out := hop.rif
+	if out.vlan != nil {
+		to = c.bridge.fdb.find(fdbKey(out.vlan.id, hop.mac))
+		if to == nil || to.act != 0 || !to.to.member(out.vlan.id) || !to.to.admin {
+			return false
+		}
+	}
+	c.admitted(p, pk)
+	if pk.usual = p.unlisted(); pk.usual {
+		pk.note(r)
+	} else if !c.unhindered(p, pk, at) {
+		return true
+	}
+	r.count(rifIn, pk.length+fcsLen)
+	out.count(rifOut, pk.length+fcsLen)
+	if from != nil {
+		from.seen = at
+		if c.noting {
+			pk.noteLearnt(from, smac)
+		}
+	}
+	if c.noting {
+		pk.noteRouted(d, hop)
+	}
+	pk.edited, pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, true, hop.mac, out.mac
+	pk.edit.prefix, pk.edit.hop = uint8(d.prefix.Bits()), hop
+	pk.source, pk.vid, pk.plain, pk.out, pk.why = nil, 0, true, out.port, drop.NoDestination
+	switch {
+	case to != nil:
+		pk.vid, pk.to = out.vlan.id, to.to
+		if c.noting {
+			pk.noteFDB(pk.vid, hop.mac, to)
+		}
+	case out.lag != nil:
+		pk.whole()
+		pk.plain, pk.verdict.kind, pk.verdict.lag = false, toLAG, out.lag
+	}
+	c.pipe.Push(timed{at + c.ingressCycles, pk})
+	return true
+}
+
+// unlisted reports whether packets that arrive at a port meet no ACL table, and their LAG is not needed for one.
+func (p *port) unlisted() bool { return len(p.tables[stageIngress]) == 0 && p.in.lag == nil }
 
 // between returns the FDB entry of a source address and the destination's bridge port, for an untagged packet. It
 // returns nil unless both addresses are known, at different ports, and only the bridge decides.
@@ -125,26 +202,33 @@ func (c *ingressPipe) between(in *admission, dmac, smac uint64) (*fdbEntry, *bri
 	return nil, nil
 }
 
-// admitted notes the results of admission for an untagged packet.
+// admitted notes the results of admission for an untagged packet that usualIPv4 accepted.
 func (c *ingressPipe) admitted(p *port, pk *packet) {
+	tos := pk.data[ethernetHeader+1]
 	pk.vid, pk.inN, pk.tc, pk.pushPriority = p.in.pvid, p.number, p.class.defaultTC, p.in.priority
+	if p.in.router != nil {
+		pk.vid = 0
+	}
+	if p.class.dscp != nil {
+		pk.tc = p.class.dscp[tos>>2]
+	}
+	pk.ecn, pk.short = tos&3 != 0, true
 }
 
-// unhindered runs ACL for a packet that is usual so far. If an entry affects the packet's destination, it forwards the
-// packet and returns false.
+// unhindered runs ACL for a packet that is usual so far. If an entry affects the packet's destination or its headers, it
+// forwards the packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
 	pk.h.usual(pk.data)
-	pk.source = p.in.source
+	pk.source, pk.router, pk.lag = p.in.source, p.in.at, p.in.lag
 	if c.noting {
-		pk.note()
+		pk.note(pk.router)
 	}
-	c.acl.lookupIngress(p, pk)
-	if pk.free() && !pk.accompanied() && pk.ifa.action == nil {
+	if len(p.tables[stageIngress]) > 0 {
+		c.acl.lookupIngress(p, pk)
+	}
+	if pk.free() && !pk.accompanied() && pk.ifa.action == nil && pk.noted&notedOuter == 0 {
 		pk.own.session = pk.stamp
-		if c.noting {
-			pk.noted |= notedKnown
-		}
 		return true
 	}
 	c.decide(p, pk)
@@ -164,11 +248,14 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	if !usualIPv4(data, pk.length) || (data[0]|data[6])&1 != 0 || binary.BigEndian.Uint64(data)>>16 == c.switchMAC {
 		return false
 	}
+	if c.traps.udp && !routable(binary.BigEndian.Uint32(data[ethernetHeader+16:])) {
+		return false // DHCP may be trapped
+	}
 	pk.h.usual(data)
-	pk.source = p.in.source
+	pk.source, pk.lag = p.in.source, p.in.lag
 	c.admitted(p, pk)
 	if c.noting {
-		pk.note()
+		pk.note(nil)
 	}
 	return true
 }
@@ -191,34 +278,37 @@ func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	return true
 }
 
-// single reports whether a packet at the end of the ingress pipe has one bridge port as its only destination, and no
-// state that only copies have.
+// single reports whether a packet at the end of the ingress pipe has one port or bridge port as its only destination, and
+// no state that only copies have.
 func (p *packet) single() bool {
 	v := &p.verdict
-	return v.kind == toBridgePort && !v.cpu && !p.accompanied() && p.run == nil && p.graph == nil && !p.meetsIFA() &&
+	return (v.kind == toBridgePort || v.kind == toPort) && !v.cpu && !p.accompanied() && p.run == nil && p.graph == nil && !p.meetsIFA() &&
 		!p.chosen
 }
 
 // replicate makes the copies of a packet that leaves the ingress pipe. A single copy is in the packet itself.
 func (c *ingressPipe) replicate(pk *packet) {
-	if !pk.plain || c.off&cutReplication != 0 || pk.to.port == nil {
+	p, to := pk.out, pk.to
+	switch {
+	case !pk.plain || c.off&cutReplication != 0 || to != nil && to.port == nil:
 		c.copies(pk)
 		return
+	case to != nil:
+		p = to.port
+	default:
+		to = p.bridgePort
 	}
-	pk.copies, pk.own.number, pk.own.tag = 1, 1, pk.to.tagging(pk)
-	if p := pk.to.port; !c.queues.straight(p, pk) {
+	pk.copies, pk.own.number, pk.own.tag = 1, 1, to.tagging(pk)
+	if !c.queues.straight(p, pk) {
 		c.queues.enqueue(p, &pk.own)
 	}
 }
 
 // straight does enqueue, and everything up to the MAC, for the only copy of a packet that need not wait. No frame may
-// be queued at the port, and its scheduler and the egress pipe must be free. In the egress pipe, only sketches, the
-// MTU, a sampler that skips it, and the stamp requested by the ingress pipe may apply. It returns false if the copy
-// must wait, without any effect.
+// be queued at the port, and its scheduler and the egress pipe must be free. It returns false if the copy must wait,
+// or may not take the shortcut through the egress pipe, without any effect.
 func (c *queues) straight(p *port, pk *packet) bool {
-	sampler := p.sampled[stageEgress]
-	if (c.off|p.off)&cutEgress != 0 || sampler != nil && sampler.left == 0 ||
-		p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles {
+	if p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles || !c.passes(p) {
 		return false
 	}
 	cp := &pk.own
@@ -229,7 +319,21 @@ func (c *queues) straight(p *port, pk *packet) bool {
 		return true
 	}
 	cp.ce = v == tm.Marked
-	c.egressFree = cp.queued + 1
+	c.pass(p, cp)
+	return true
+}
+
+// passes reports whether the egress pipe of a port does nothing with the only copy of a plain packet besides sketches,
+// the MTU, a sampler that skips it, and the stamp requested by the ingress pipe.
+func (c *queues) passes(p *port) bool {
+	sampler := p.sampled[stageEgress]
+	return (c.off|p.off)&cutEgress == 0 && (sampler == nil || sampler.left > 0)
+}
+
+// pass does launch for the only copy of a plain packet at a port that passes it.
+func (c *queues) pass(p *port, cp *copyOf) {
+	pk := cp.pk
+	c.egressFree = c.now + 1
 	c.egress.sketch.copies++
 	if c.egress.sketch.on {
 		pk.whole()
@@ -239,32 +343,49 @@ func (c *queues) straight(p *port, pk *packet) bool {
 	if uint32(length)+fcsLen > p.mtu {
 		cp.tooLong()
 		c.fates.dropCopy(p, cp, drop.EgressMTU)
-		return true
+		return
 	}
-	if sampler != nil {
-		sampler.left--
+	if x := p.sampled[stageEgress]; x != nil {
+		x.left--
 	}
 	if cp.session != nil {
 		if cp.result = stampable(pk, length, p.stampMTU); cp.result == stampDone {
 			length = stampedLen(length)
 		}
 	}
-	cp.same = !cp.ce && !pk.edited && cp.tag.op == tagKeep
+	cp.same = !cp.ce && (!pk.edited || pk.short) && cp.tag.op == tagKeep
 	c.send(p, cp, length)
-	return true
 }
 
-// pass does transmit for an unmodified, complete copy, as a fast path. A record may still be appended.
+// pass does transmit for a complete copy without a change of its own, as a fast path. The packet's edit may apply, and a
+// record may be appended.
 func (c *wires) pass(p *port, cp *copyOf) {
 	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false
-	if s := cp.session; s != nil {
-		s.count(cp.result)
-		if stamped = cp.result == stampDone; stamped {
-			data = c.appendRecord(append(c.spares.scratch[:0], data...), s, pk, p.number, c.now)
-			length = len(data)
-		}
+	if pk.edited || cp.session != nil {
+		data, length, stamped = c.finished(p, cp)
 	}
 	c.output(p, pk, data, length, stamped)
 	c.free(pk)
+}
+
+// finished returns the frame of a copy that pass sends, its length, and whether it has a record.
+func (c *wires) finished(p *port, cp *copyOf) (data []byte, length int, stamped bool) {
+	pk, s := cp.pk, cp.session
+	if s != nil {
+		s.count(cp.result)
+		stamped = cp.result == stampDone
+	}
+	if !pk.edited && !stamped {
+		return pk.data, pk.length, false
+	}
+	data, length = append(c.spares.scratch[:0], pk.data...), pk.length
+	if pk.edited {
+		pk.edit.apply(data, ethernetHeader, true, 0)
+	}
+	if stamped {
+		data = c.appendRecord(data, s, pk, p.number, c.now)
+		length = len(data)
+	}
+	return data, length, stamped
 }

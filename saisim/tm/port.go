@@ -290,11 +290,14 @@ func (p *Port[T]) Dequeue() (what T, queue int) {
 // roundRobin returns the queue to be served next, and charges its first packet.
 func (p *Port[T]) roundRobin() int {
 	for {
-		q := &p.queues[p.turn]
-		if p.busy&^p.strict>>p.turn&1 == 0 {
-			p.pass()
-			continue
+		if waiting := p.busy &^ p.strict; waiting>>p.turn&1 == 0 { // its turn, and those of other empty queues, end
+			later := waiting >> p.turn << p.turn
+			if later == 0 {
+				later = waiting
+			}
+			p.turn, p.begun = bits.TrailingZeros32(later), false
 		}
+		q := &p.queues[p.turn]
 		if !p.begun {
 			p.begun = true
 			q.credit += q.quantum()
