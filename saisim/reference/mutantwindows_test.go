@@ -46,6 +46,120 @@ var windowMutants = []mutant{
 		"h.tos, h.ttl, h.proto = b[1], b[8], proto",
 		"h.tos, h.ttl, h.proto = b[1]&^3, b[8], proto",
 	},
+	// The shortcut of routed packets.
+	{
+		"a packet with TTL 1 is routed", "engine/router.go",
+		"ip[8] <= 1 || !routable",
+		"ip[8] < 1 || !routable",
+	},
+	{
+		"a routed packet's checksum is not checked", "engine/router.go",
+		"!routable(binary.BigEndian.Uint32(ip[16:])) || checksum(ip[:20]) != 0 {",
+		"!routable(binary.BigEndian.Uint32(ip[16:])) {",
+	},
+	{
+		"packets from network 127 are routed", "engine/router.go",
+		"net-1 < 126 || net > 127 &&",
+		"net-1 < 127 || net > 127 &&",
+	},
+	{"packets to network 0 are routed", "engine/router.go", "net-1 < 126 || net > 127 &&", "net < 127 || net > 127 &&"},
+	{"groups are routed", "engine/router.go", "net > 127 && a>>28 != 0xe &&", "net > 127 &&"},
+	{"the broadcast address is routed", "engine/router.go", "a>>28 != 0xe && a != 0xffffffff", "a>>28 != 0xe"},
+	{
+		"routes that drop or copy are usual", "engine/router.go",
+		"d == nil || d.act != 0 {\n\t\treturn nil, nil",
+		"d == nil {\n\t\treturn nil, nil",
+	},
+	{
+		"a neighbour that is unknown is usual", "engine/router.go",
+		"hop == nil || !hop.known || hop.act",
+		"hop == nil || hop.act",
+	},
+	{
+		"a neighbour that traps is usual", "engine/router.go",
+		"!hop.known || hop.act != 0 {\n\t\treturn nil, nil",
+		"!hop.known {\n\t\treturn nil, nil",
+	},
+	{"a usual packet leaves by its own interface", "engine/router.go", "out == r && !out.loopback || uint32", "uint32"},
+	{
+		"the hash of a usual packet forgets its ports", "engine/hash.go",
+		"endHash(mixHash(x, uint64(binary.BigEndian.Uint32(ip[20:]))))",
+		"endHash(x)",
+	},
+	{
+		"a usual packet of the length of the MTU is too long", "engine/router.go",
+		"ip[2:])) > out.mtu",
+		"ip[2:])) >= out.mtu",
+	},
+	{"a closed interface is usual", "engine/router.go", "!out.up4 || out == r", "out == r"},
+	{"IPv4 routing that is off is usual", "engine/router.go", "!c.routes4 || !r.up4 || ip[8]", "!r.up4 || ip[8]"},
+	{"an interface in that is down is usual", "engine/router.go", "!c.routes4 || !r.up4 || ip[8]", "!c.routes4 || ip[8]"},
+	{
+		"a routed packet with a group's source address is usual", "engine/shortcuts.go",
+		"hop == nil || smac>>40&1 != 0 {",
+		"hop == nil {",
+	},
+	{
+		"an address that has moved takes the shortcut to the router", "engine/shortcuts.go",
+		"from == nil || from.to != in.source {",
+		"from == nil {",
+	},
+	{
+		"a routed packet does not refresh its address", "engine/shortcuts.go",
+		"\t\tfrom.seen = at\n\t\tif c.noting",
+		"\t\tif c.noting",
+	},
+	{
+		"an FDB entry that drops is usual behind a router", "engine/shortcuts.go",
+		"to == nil || to.act != 0 || !to.to.member(out.vlan.id)",
+		"to == nil || !to.to.member(out.vlan.id)",
+	},
+	{
+		"a bridge port that left the VLAN is usual behind a router", "engine/shortcuts.go",
+		"to.act != 0 || !to.to.member(out.vlan.id) || !to.to.admin",
+		"to.act != 0 || !to.to.admin",
+	},
+	{
+		"a bridge port that is down is usual behind a router", "engine/shortcuts.go",
+		"!to.to.member(out.vlan.id) || !to.to.admin",
+		"!to.to.member(out.vlan.id)",
+	},
+	{"routed packets are not counted in", "engine/shortcuts.go", "\tr.count(rifIn, pk.length+fcsLen)\n", ""},
+	{"routed packets are not counted out", "engine/shortcuts.go", "\tout.count(rifOut, pk.length+fcsLen)\n", ""},
+	{
+		"a routed packet keeps the VLAN where it came in", "engine/shortcuts.go",
+		"pk.source, pk.vid, pk.plain, pk.out, pk.why = nil, 0,",
+		"pk.source, pk.vid, pk.plain, pk.out, pk.why = nil, pk.vid,",
+	},
+	{
+		"what is routed to a LAG is for one port", "engine/shortcuts.go",
+		"pk.plain, pk.verdict.kind, pk.verdict.lag = false, toLAG,",
+		"pk.verdict.kind, pk.verdict.lag = toLAG,",
+	},
+	{"a packet keeps the edit of one before it", "engine/core.go", "\t\tpk.edit, pk.noted = edit{}, 0\n", ""},
+	{
+		"a packet that was put into a header is edited as before", "engine/outer.go",
+		"pk.h, pk.short = headers{}, false",
+		"pk.h = headers{}",
+	},
+	{"a packet whose header changes in ACL is usual", "engine/shortcuts.go", " && pk.noted&notedOuter == 0 {", " {"},
+	{"a routed packet forgets where it came in", "engine/packet.go", "\t\t\tp.router = p.met.router\n", ""},
+	{"ports without their DSCP map", "engine/shortcuts.go", "\t\tpk.tc = p.class.dscp[tos>>2]\n", ""},
+	{
+		"DHCP takes the shortcut", "engine/shortcuts.go",
+		"return false\n\t\t}\n\t}\n\tif c.traps.udp &&",
+		"return false\n\t\t}\n\t}\n\tif false &&",
+	},
+	{
+		"the LAG of a packet is forgotten before ACL", "engine/shortcuts.go",
+		"pk.source, pk.router, pk.lag = p.in.source, p.in.at, p.in.lag",
+		"pk.source, pk.router = p.in.source, p.in.at",
+	},
+	{
+		"bridged packets forget the router of their VLAN", "engine/shortcuts.go",
+		"pk.usual = r == nil && p.unlisted()",
+		"pk.usual = p.unlisted()",
+	},
 	// The ingress pipe, and its shortcuts.
 	{"a packet begins with what one before it was", "engine/core.go", "\tpk.flight = flight{}\n", ""},
 	{
@@ -70,13 +184,13 @@ var windowMutants = []mutant{
 	},
 	{
 		"the short way is a cycle longer", "engine/shortcuts.go",
-		"timed{at + c.ingressCycles, pk}",
-		"timed{at + c.ingressCycles + 1, pk}",
+		"pk.plain, pk.to, pk.why = true, out, drop.NoDestination\n\tc.pipe.Push(timed{at + c.ingressCycles,",
+		"pk.plain, pk.to, pk.why = true, out, drop.NoDestination\n\tc.pipe.Push(timed{at + c.ingressCycles + 1,",
 	},
 	{
 		"packets are usual before ACL has seen them", "engine/shortcuts.go",
-		"if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual &&",
-		"if pk.usual = true; !pk.usual &&",
+		"if pk.usual = r == nil && p.unlisted(); !pk.usual {",
+		"if pk.usual = true; !pk.usual {",
 	},
 	{
 		"an entry that drops does not, on the short way", "engine/shortcuts.go",
@@ -115,8 +229,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"all that goes to one bridge port is plain, if the CPU has a copy, too", "engine/shortcuts.go",
-		"v.kind == toBridgePort && !v.cpu &&",
-		"v.kind == toBridgePort &&",
+		"v.kind == toPort) && !v.cpu &&",
+		"v.kind == toPort) &&",
 	},
 	{
 		"plain packets are not mirrored", "engine/shortcuts.go",
@@ -198,7 +312,7 @@ var windowMutants = []mutant{
 	{"ports of a cycle come as they have come", "engine/wheel.go", "last.lane <= cp.lane {", "true {"},
 	{"the wheel gives what is due a cycle later", "engine/wheel.go", "u &= 2<<n - 1", "u &= 4<<n - 1"},
 	// Copies.
-	{"the only copy has no tag changed", "engine/shortcuts.go", "1, 1, pk.to.tagging(pk)", "1, 1, tagAction{}"},
+	{"the only copy has no tag changed", "engine/shortcuts.go", "1, 1, to.tagging(pk)", "1, 1, tagAction{}"},
 	{"priority tags are tags", "engine/replicate.go", "\t\twant = 0\n", ""},
 	{"frames for the CPU come before those that left earlier", "engine/replicate.go", "\tc.wires.run(now)\n", ""},
 	{
@@ -220,19 +334,19 @@ var windowMutants = []mutant{
 	// Queues, the traffic manager and the egress pipe.
 	{
 		"packets go straight on to a MAC that is not free", "engine/shortcuts.go",
-		"c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles {",
-		"c.egressFree > c.now {",
+		"c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||",
+		"c.egressFree > c.now ||",
 	},
 	{
 		"a record takes no time on the wire, on the short way", "engine/shortcuts.go",
 		"\t\t\tlength = stampedLen(length)\n",
 		"",
 	},
-	{"what is edited leaves as it came", "engine/shortcuts.go", "!cp.ce && !pk.edited && cp.tag", "!cp.ce && cp.tag"},
+	{"what is edited leaves as it came", "engine/shortcuts.go", "if pk.edited || cp.session", "if cp.session"},
 	{
 		"what has another tag leaves as it came", "engine/shortcuts.go",
-		"!pk.edited && cp.tag.op == tagKeep",
-		"!pk.edited",
+		"(!pk.edited || pk.short) && cp.tag.op == tagKeep",
+		"(!pk.edited || pk.short)",
 	},
 	{
 		"a packet passes while the egress pipe is busy", "engine/queue.go",
@@ -268,10 +382,10 @@ var windowMutants = []mutant{
 	{"stamps are not counted", "engine/transmit.go", "\t\tcp.session.count(cp.result)\n", ""},
 	{
 		"what cannot be stamped is, on the short way", "engine/shortcuts.go",
-		"if stamped = cp.result == stampDone; stamped {",
-		"if stamped = true; stamped {",
+		"stamped = cp.result == stampDone\n",
+		"stamped = true\n",
 	},
-	{"a stamped frame is as long as before", "engine/shortcuts.go", "c.now)\n\t\t\tlength = len(data)\n", "c.now)\n"},
+	{"a stamped frame is as long as before", "engine/shortcuts.go", "c.now)\n\t\tlength = len(data)\n", "c.now)\n"},
 	{"frames that leave are not in the books", "engine/transmit.go", "\tc.frameCounts.Sent++\n", ""},
 	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
 	{
