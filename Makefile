@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
 
 ### help            this list
 help:
@@ -269,6 +269,11 @@ release-test:
 ###                 release in dist/, and from a clone. Needs root, and Debian's mmdebstrap
 install-times:
 	@./scripts/time-install.sh
+
+### instructions    counts the instructions of a packet of each load of the chip, and compares them with a table: needs
+###                 Debian's valgrind (go doc ./internal/instructions)
+instructions:
+	$(GO) run ./internal/instructions
 
 ### cold-demo       processor time of `go run ./cmd/tamtam demo` with an empty cache, beside that of `go build`
 cold-demo:

@@ -188,6 +188,11 @@ figures_end() {
 check "gofmt" gofmt_clean
 check "limits of the source tree (make metrics has the figures)" go run ./internal/metrics -limits
 check "go vet, tests" tests
+if command -v valgrind >/dev/null; then
+	check "instructions of the chip's loads" go run ./internal/instructions
+else
+	skip "instructions of the chip's loads: valgrind is not installed"
+fi
 if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing of new inputs: make soak and make fuzz have it"; fi
 figures_begin
 if [ $race = yes ]; then
