@@ -37,8 +37,39 @@ func (o *Orch) learn(e sai.FDBEntry, bridgePort sai.OID) {
 	if _, static := o.owner[e]; !ok || port == "" || static {
 		return
 	}
-	o.learned[key] = swss.FieldValues{"port": port, "type": schema.FDBDynamic}
-	o.dirty[key] = struct{}{}
+	row := swss.FieldValues{"port": port, "type": schema.FDBDynamic}
+	if !maps.Equal(o.learned[key], row) {
+		o.learned[key] = row
+		o.dirty[key] = struct{}{}
+	}
+}
+
+// Learned replaces the learned addresses by those that the ASIC has, after events may have been lost. Dynamic entries
+// of FDB_TABLE that the ASIC no longer has have aged.
+func (o *Orch) Learned(all []sai.FDBEvent) {
+	had := o.learned
+	o.learned = make(map[string]swss.FieldValues, len(all))
+	there := make(map[sai.FDBEntry]bool, len(all))
+	for _, e := range all {
+		there[e.Entry] = true
+		key, ok := o.stateKey(e.Entry)
+		if row := had[key]; ok && row != nil {
+			o.learned[key] = row // it is written
+		}
+		bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
+		bridgePort, _ := bp.(sai.OID)
+		o.learn(e.Entry, bridgePort)
+	}
+	for key := range had {
+		if o.learned[key] == nil {
+			o.dirty[key] = struct{}{}
+		}
+	}
+	for key, e := range o.entries {
+		if e.spec.kind == sai.FDBEntryTypeDynamic && !there[e.key] {
+			o.age(key)
+		}
+	}
 }
 
 func (o *Orch) forget(e sai.FDBEntry) {
@@ -47,10 +78,15 @@ func (o *Orch) forget(e sai.FDBEntry) {
 		o.dirty[key] = struct{}{}
 	}
 	if key, ok := o.owner[e]; ok && o.entries[key].spec.kind == sai.FDBEntryTypeDynamic {
-		o.drop(key) // the entry is dynamic: its row in FDB_TABLE lets it age
-		delete(o.rows, key)
-		delete(o.ledger.Rows, rowKey(key))
+		o.age(key)
 	}
+}
+
+// age records that a dynamic entry of FDB_TABLE has aged, as its row lets it.
+func (o *Orch) age(key string) {
+	o.drop(key)
+	delete(o.rows, key)
+	delete(o.ledger.Rows, rowKey(key))
 }
 
 // forgetAll forgets the addresses learned in a VLAN and at a port. "" stands for any.
