@@ -76,8 +76,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// However many addresses the ASIC learns and forgets while nothing is published, the rows and messages are then those of
-// the addresses that it has. Addresses that came and went leave nothing. Nothing grows with the number of events.
+// However many addresses the ASIC learns and forgets while nothing is published, the rows and messages are then those
+// of the addresses that it has. Addresses that came and went leave nothing. Nothing grows with the number of events.
 func TestPendingNotificationsAreBounded(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
