@@ -30,11 +30,17 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	return nil
 }
 
-// learn records the location of an address. Static entries are not learned.
+// learn records the location of an address. Static entries are not learned. If the location has no name, the address
+// has no row: it is no longer where the row says.
 func (o *Orch) learn(e sai.FDBEntry, bridgePort sai.OID) {
 	key, ok := o.stateKey(e)
 	port := o.ports.BridgePortName(bridgePort)
-	if _, static := o.owner[e]; !ok || port == "" || static {
+	if _, static := o.owner[e]; !ok || static {
+		return
+	}
+	if port == "" {
+		o.log.Warn("an address was learned at an unknown bridge port", "address", key, "bridge port", bridgePort)
+		o.forget(e)
 		return
 	}
 	row := swss.FieldValues{"port": port, "type": schema.FDBDynamic}
@@ -107,7 +113,12 @@ func (o *Orch) flushed(e sai.FDBEntry, bridgePort sai.OID) {
 		o.forget(e)
 		return
 	}
-	o.forgetAll(o.ports.VLANName(e.BV), o.ports.BridgePortName(bridgePort))
+	vlan, port := o.ports.VLANName(e.BV), o.ports.BridgePortName(bridgePort)
+	if e.BV != 0 && vlan == "" || bridgePort != 0 && port == "" {
+		o.log.Warn("addresses of an unknown VLAN or bridge port were flushed", "VLAN", e.BV, "bridge port", bridgePort)
+		return
+	}
+	o.forgetAll(vlan, port)
 }
 
 // stateKey returns the key of an entry in STATE_DB.

@@ -243,6 +243,38 @@ func TestLostEvents(t *testing.T) {
 	}
 }
 
+// An address that moves to a bridge port without a name has no row. A flush of a VLAN or bridge port that is not known
+// is not a flush of everything.
+func TestUnknownPlaces(t *testing.T) {
+	b := newBench(t)
+	const mac = "02:00:00:00:00:0"
+	b.do("learned Vlan10:"+mac+"1 Ethernet0", "learned Vlan10:"+mac+"2 Ethernet0", "move Vlan10:"+mac+"2 Ethernet8")
+	want := []string{"Vlan10:" + mac + "1 Ethernet0 dynamic"}
+	if d := cmp.Diff(want, b.rows(schema.StateFDB)); d != "" {
+		t.Error(d)
+	}
+	const unknown = sai.OID(0x99)
+	for _, e := range []sai.FDBEvent{
+		{Event: sai.FDBEventFlushed, Entry: sai.FDBEntry{BV: unknown}},
+		{Event: sai.FDBEventFlushed, Attrs: []sai.Attr{{ID: sai.FDBEntryAttrBridgePortID, Value: unknown}}},
+	} {
+		if err := b.orch.Notify(b.Ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Step()
+	if d := cmp.Diff(want, b.rows(schema.StateFDB)); d != "" {
+		t.Error(d)
+	}
+	if err := b.orch.Notify(b.Ctx, sai.FDBEvent{Event: sai.FDBEventFlushed}); err != nil {
+		t.Fatal(err)
+	}
+	b.Step()
+	if got := b.rows(schema.StateFDB); len(got) > 0 {
+		t.Errorf("after a flush of everything: %v", got)
+	}
+}
+
 // Whatever the order of changes, the ASIC and the status depend only on the last rows and members.
 func TestConvergence(t *testing.T) {
 	lines := []string{
