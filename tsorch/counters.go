@@ -2,6 +2,7 @@ package tsorch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -56,15 +57,19 @@ func (o *Orch) bound() []string {
 
 // PollCounters reads the counters of all sessions and writes their rows to COUNTERS_DB. All numbers of a session are
 // from the same instant. On silicon without the read object there are only the ACL counters, as syncd last wrote them.
-// A number that cannot be read has no field.
+// A number that cannot be read has no field. If the ASIC returns nothing at all, the rows stay, and the status of the
+// sessions reports it.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	names := o.bound()
 	rows, err := o.read(ctx, names)
-	if err != nil {
+	if errors.Is(err, swss.ErrUnavailable) {
 		return fmt.Errorf("counters of tail-stamping: %w", err)
 	}
-	for i, name := range names {
-		o.counters.rows.Put(name, rows[i])
+	o.CountersRead(ctx, err)
+	if err == nil {
+		for i, name := range names {
+			o.counters.rows.Put(name, rows[i])
+		}
 	}
 	return o.Flush(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,6 +186,30 @@ func TestUnknownCounters(t *testing.T) {
 	poll(swss.FieldValues{})
 	b.count("web", "13", "3000")
 	poll(swss.FieldValues{"MATCHED_PACKETS": "13", "MATCHED_BYTES": "3000"})
+}
+
+// While the ASIC does not return the counters, the row has those of the last reading, and the status of the session
+// says so.
+func TestCountersCannotBeRead(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
+	poll := func(status string) {
+		t.Helper()
+		if err := b.ts.PollCounters(b.Ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+		if got := b.Status(schema.StateTAMTailStamp + "|s1"); !strings.HasPrefix(got, status) ||
+			strings.Contains(got, "counters") != strings.Contains(status, "counters") {
+			t.Errorf("status %q, want %q", got, status)
+		}
+		if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1")["STAMPED_PACKETS"]; got != "6" {
+			t.Errorf("stamped %q", got)
+		}
+	}
+	poll("active")
+	b.Rec.FailAt(1, sai.StatusFailure)
+	poll("active: its counters are old, since they cannot be read: ")
+	poll("active")
 }
 
 // A clear by an operator stays valid across a restart, for the same counted object. It does not apply to a session of
