@@ -198,11 +198,13 @@ func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session)
 		at := o.Daemon.Clock()
 		for colour, name := range colours {
 			oid, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, featureName, name)
-			if !ok {
-				continue
+			r.Generation = r.Generation<<32 | uint64(oid)&(1<<32-1)
+			if !ok { // the other colour alone would look like a loss
+				err = fmt.Errorf("the entry of colour %s is not in the ASIC", name)
+			} else {
+				r.Of[colour].Packets, r.Of[colour].Bytes, err = o.readCounter(ctx, oid)
 			}
-			r.Generation += uint64(oid)
-			if r.Of[colour].Packets, r.Of[colour].Bytes, err = o.readCounter(ctx, oid); err != nil {
+			if err != nil {
 				errs = append(errs, fmt.Errorf("read the counters of session %s: %w", s.Name, err))
 				r.Generation = 0
 				break

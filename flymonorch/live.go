@@ -3,6 +3,7 @@ package flymonorch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -50,7 +51,7 @@ func (rd *reader) sweepOn(ctx context.Context, now time.Time, t *task) error {
 	if err == nil || errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}
-	rd.log.Error("a sweep over a live task is given up", "task", t.Name, "err", err)
+	rd.wasRead(ctx, fmt.Errorf("a sweep was given up: %w", err), t)
 	s := &t.InASIC.sweep
 	if s.on && s.unit+int(s.from) > 0 { // the next sweep lacks what the registers had that were cleared
 		t.InASIC.flags |= flymon.FlagPartial
@@ -76,7 +77,6 @@ func (rd *reader) sweepStep(r *round, now time.Time, t *task) error {
 		s.clear = part{}
 	}
 	if s.unit == len(units) {
-		s.on = false
 		return rd.sweepDone(r, t)
 	}
 	p := part{task: t.Name, unit: s.unit, from: s.from, count: min(units[s.unit].Size-s.from, flymon.MaxChipWords)}
@@ -151,8 +151,10 @@ func (rd *reader) sweepDone(r *round, t *task) error {
 	}
 	s.since(got, d.row.Attribute.Kind)
 	s.began, s.packets, s.bytes, s.lost, s.digestsLost = at.now, now.Packets, now.Bytes, now.Lost, now.DigestsLost
-	s.words, d.flags = nil, 0
+	s.on, s.words, d.flags = false, nil, 0
+	d.next = at.now/uint64(d.row.Epoch) + 1 // the epoch is answered, even if the wait for the next one fails
 	rd.report(t, d, e, got)
+	rd.wasRead(r.ctx, nil, t)
 	return rd.sweepWait(r, t)
 }
 

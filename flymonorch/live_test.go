@@ -73,6 +73,43 @@ func TestSweepThatIsGivenUp(t *testing.T) {
 	}
 }
 
+// Whichever call of a sweep fails, the answer has all packets between its begin and its end, but for the two that are
+// lost in each sweep, or is flagged partial.
+func TestEveryCallOfASweepFails(t *testing.T) {
+	run := func(fail int) (answer string, flags flymon.Flags, calls int) {
+		b := newBench(t, oracle)
+		b.task("live", "readout", "live", "memory", "1024", "filter", "protocol=17")
+		b.query("q", "live", "10.0.0.1")
+		b.Step()
+		for ms := range 1900 {
+			if ms == 1490 { // the sweep begins 10 ms later
+				b.Rec.FailAt(fail, sai.StatusFailure)
+			}
+			b.send("10.0.0.1", 1)
+			b.Pass(time.Millisecond)
+		}
+		row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.answer("q"), row.Flags, b.Rec.Changes()
+	}
+	whole, flags, calls := run(0)
+	if flags != flymon.FlagLive || calls < 3 {
+		t.Fatalf("%s, flags %s, %d calls", whole, flags, calls)
+	}
+	for fail := 1; fail <= calls; fail++ {
+		answer, flags, _ := run(fail)
+		var epoch, counted, exact int
+		if _, err := fmt.Sscanf(answer, "%d: %d of %d", &epoch, &counted, &exact); err != nil {
+			t.Fatal(answer, err)
+		}
+		if flags&flymon.FlagPartial == 0 && (counted < exact-2 || exact < 1000) {
+			t.Errorf("call %d fails: the answer is %s, without a flag", fail, answer)
+		}
+	}
+}
+
 // The result of a live task until its change counts the packets since its last answer. It does not contain anything
 // from before that.
 func TestLiveTaskIsChanged(t *testing.T) {

@@ -89,7 +89,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg); err != nil {
 		return nil, err
 	}
-	o.reader = newReader(cfg, o.Windows, rows, o.queries)
+	o.reader = newReader(cfg, o.Windows, rows, o.queries, o.CountersRead)
 	o.Consume(cfg, schema.AppTAMFlyMonQuery, schema.StateTAMFlyMonQuery, o.queries.row)
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	return o, nil

@@ -57,6 +57,7 @@ type reader struct {
 	geo     flymon.Geometry
 	rows    *counters
 	queries *queries
+	wasRead func(ctx context.Context, err error, tasks ...*task) // see [feature.Feature.CountersRead]
 
 	classes map[time.Duration]*class
 	sweeps  map[string]*task // tasks with readout live
@@ -64,9 +65,13 @@ type reader struct {
 }
 
 // newReader returns a reader that uses these read objects.
-func newReader(cfg Config, windows *feature.Windows, rows *counters, queries *queries) *reader {
+func newReader(
+	cfg Config, windows *feature.Windows, rows *counters, queries *queries,
+	wasRead func(ctx context.Context, err error, tasks ...*task),
+) *reader {
 	return &reader{
 		daemon: cfg.Daemon, log: cfg.Daemon.Logger(), api: cfg.SAI, windows: windows, rows: rows, queries: queries,
+		wasRead: wasRead,
 		classes: map[time.Duration]*class{}, sweeps: map[string]*task{},
 	}
 }
@@ -182,9 +187,6 @@ func (rd *reader) readSome(ctx context.Context, c *class) error {
 		return err
 	}
 	r.close()
-	if err != nil {
-		rd.log.Error("tasks of FlyMon are not read", "err", err)
-	}
 	c.failed = c.failed || err != nil
 	if at != nil && c.then.IsZero() {
 		c.then = rd.aim(c.every, *at)
@@ -219,19 +221,26 @@ func (rd *reader) aim(every time.Duration, at clock) time.Time {
 func (rd *reader) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 	at, list, err := rd.look(r, tasks)
 	if err != nil {
+		if !errors.Is(err, swss.ErrUnavailable) {
+			rd.wasRead(r.ctx, err, tasks...)
+		}
 		return nil, err
 	}
 	var errs []error
 	for i, t := range tasks {
-		if list[i] == nil {
-			errs = append(errs, errors.New("the switch does not have task "+t.Name))
-			continue
+		var err error
+		switch {
+		case list[i] == nil:
+			err = errors.New("the switch does not have task " + t.Name)
+		case c.every == 0:
+			err = rd.readUnbounded(r, t, at, list[i])
+		default:
+			err = rd.readEpoch(r, t, at, list[i])
 		}
-		if c.every == 0 {
-			errs = append(errs, rd.readUnbounded(r, t, at, list[i]))
-		} else {
-			errs = append(errs, rd.readEpoch(r, t, at, list[i]))
+		if !errors.Is(err, swss.ErrUnavailable) {
+			rd.wasRead(r.ctx, err, t)
 		}
+		errs = append(errs, err)
 	}
 	return &at, errors.Join(errs...)
 }

@@ -129,10 +129,36 @@ func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h H
 	d.compareRows(in)
 }
 
-// Receive passes the messages of a source (notifications, queued operations) to f one by one, in order.
-func (d *Daemon) Receive(src func(*swss.Listener) swss.Source, f func(context.Context, swss.KeyOpFieldsValues) error) {
+// Receive passes the messages of a source (notifications, queued operations) to f one by one, in order. If messages may
+// have been lost, it logs that, and calls the functions lost.
+func (d *Daemon) Receive(
+	src func(*swss.Listener) swss.Source, f func(context.Context, swss.KeyOpFieldsValues) error, lost ...func(),
+) {
 	source := src(d.listener)
-	d.inputs = append(d.inputs, &input{source: source, table: source.Name(), receive: f})
+	d.inputs = append(d.inputs, &input{source: source, table: source.Name(), receive: f, lost: lost})
+}
+
+// lossy is a source whose items may be lost, see [swss.NotificationConsumer].
+type lossy interface {
+	Lost(ctx context.Context) (bool, error)
+}
+
+// missed handles the loss of items of a source.
+func (d *Daemon) missed(ctx context.Context, in *input) error {
+	source, ok := in.source.(lossy)
+	if !ok {
+		return nil
+	}
+	lost, err := source.Lost(ctx)
+	if err != nil || !lost {
+		return err
+	}
+	d.log.Warn("messages may have been lost: too many waited, or the connection to Redis was interrupted",
+		"channel", in.table)
+	for _, f := range in.lost {
+		f()
+	}
+	return nil
 }
 
 // An afterRows is a registration of [Daemon.AfterRows].
@@ -241,6 +267,9 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 			}
 			in.recordReceived(t)
 			d.push(in, t)
+		}
+		if err := d.missed(ctx, in); err != nil {
+			return worked, errors.Join(append(errs, err)...)
 		}
 	}
 	return worked, errors.Join(errs...)

@@ -18,6 +18,7 @@ type input struct {
 	handler Handler
 	rep     Reporting
 	receive func(context.Context, swss.KeyOpFieldsValues) error
+	lost    []func() // called when items may have been lost
 
 	db       *swss.DB            // the table's database; nil if the source is not a table
 	received map[string]uint64   // digests of the table's rows as last received, by key

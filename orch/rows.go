@@ -43,8 +43,8 @@ func (r *rows) Pops(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	}
 	gone, err := r.gone(ctx)
 	r.look = err != nil
-	// A failure is retried later. The received rows must be handled.
-	return append(gone, items...), nil
+	// A failure is retried later. The received rows must be handled, and before those that are gone by now.
+	return append(items, gone...), nil
 }
 
 // gone returns a delete for each row that no longer exists.

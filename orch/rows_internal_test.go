@@ -54,3 +54,31 @@ func TestManyDeletesEmptyNoDatabase(t *testing.T) {
 	}
 	look("after FLUSHDB", 1)
 }
+
+// A row that is gone when an emptied database is looked at is delivered as gone, also if it was received just before.
+func TestRowReceivedBeforeItIsGone(t *testing.T) {
+	r := swsstest.Start(t)
+	db := r.DB(swss.ConfigDB)
+	l := swss.NewListener(r)
+	defer l.Close()
+	s := newRows(swss.NewSubscriber(l, db, "T"))
+	if err := s.table.Set(t.Context(), "row", nil); err != nil {
+		t.Fatal(err)
+	}
+	received, err := s.Pops(t.Context())
+	if err != nil || len(received) != 1 {
+		t.Fatal(received, err)
+	}
+	if err := s.table.Set(t.Context(), "row", swss.FieldValues{"a": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.look = true
+	s.table = swss.NewTable(r.DB(swss.StateDB), "T") // CONFIG_DB is emptied after the row was read
+	items, err := s.Pops(t.Context())
+	if err != nil || len(items) != 2 || items[0].Op != swss.OpSet || items[1].Op != swss.OpDel {
+		t.Errorf("%v, %v", items, err)
+	}
+}

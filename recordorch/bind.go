@@ -214,7 +214,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	if err := o.BringUp(ctx, s, &binding{scheme: c, label: t.label, attrs: t.attrs}, o.steps); err != nil {
 		return err
 	}
-	if o.counters.Get(s.Name) == nil {
+	if o.Running && o.counters.Get(s.Name) == nil { // a session of the first view may have counted before
 		o.counters.Put(s.Name, countersOf(make([]uint64, record.CounterWords)))
 	}
 	o.announce(ctx, s)

@@ -47,14 +47,18 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 	if !o.Running || !o.asked() {
 		return nil
 	}
-	if err := o.look(ctx); errors.Is(err, swss.ErrUnavailable) {
-		return err
-	} else if err != nil {
+	err, read := o.look(ctx), o.readCounters(ctx)
+	if away := errors.Join(err, read); errors.Is(away, swss.ErrUnavailable) {
+		return away
+	}
+	if err != nil {
 		o.Log.Error("table recording", "err", err)
 	}
+	o.CountersRead(ctx, read)
 	return o.Reconcile(ctx)
 }
 
+// look detects changes of the chip's graph, and makes the plans that wait for counted probabilities.
 func (o *Orch) look(ctx context.Context) error {
 	if o.graph == nil {
 		o.learn(ctx)
@@ -68,7 +72,7 @@ func (o *Orch) look(ctx context.Context) error {
 	case len(o.bound()) > 0 && p.counted >= enough:
 		err = o.planCounted(ctx)
 	}
-	return errors.Join(err, o.readCounters(ctx))
+	return err
 }
 
 // learn reads the graph. If it is new, learn makes all plans again. If the read fails, the known graph remains valid.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,4 +242,44 @@ func TestRedisClosed(t *testing.T) {
 		}
 		l.Close()
 	})
+}
+
+// TestNotificationsLost: a consumer holds a limited number of messages. It reports once that others were lost, both
+// when its queue was full and after an interruption of the connection. A new consumer has lost nothing.
+func TestNotificationsLost(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r, ctx := server.Open(), t.Context()
+	l := swss.NewListener(r)
+	defer l.Close()
+	notes := swss.NewNotificationConsumer(l, r.DB(swss.ASICDB), "N")
+	out := swss.NewNotificationProducer(r.DB(swss.ASICDB), "N")
+	lost := func(when string, want bool) {
+		t.Helper()
+		noError(t, l.Sync(ctx))
+		if got := need(notes.Lost(ctx))(t); got != want {
+			t.Errorf("%s: messages were lost: %v, want %v", when, got, want)
+		}
+	}
+	lost("new", false)
+	const size = 1 << 20
+	for i := range 10 {
+		need(out.Send(ctx, "op", fmt.Sprint(i)+strings.Repeat("x", size), nil))(t)
+	}
+	noError(t, l.Sync(ctx))
+	got := need(notes.Pops(ctx))(t)
+	if len(got) == 0 || len(got) > 8 || got[0].Key[0] != '0' {
+		t.Errorf("%d messages of 1 MiB are kept of 10", len(got))
+	}
+	lost("full", true)
+	need(out.Send(ctx, "op", "again", nil))(t)
+	if got := popAll(t, l, notes); len(got) != 1 {
+		t.Errorf("received %v", got)
+	}
+	lost("empty", false)
+	server.Stop()
+	awaitSync(t, l, false)
+	server.Start()
+	awaitSync(t, l, true)
+	lost("connected again", true)
+	lost("afterwards", false)
 }

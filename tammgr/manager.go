@@ -24,6 +24,7 @@ type Manager struct {
 
 	out     *forward.Output
 	started bool
+	refused bool // true if the status of a row that needs no decision must be written
 	dirty   [kindCount]set
 
 	meta     schema.DeviceMetadata
@@ -101,8 +102,8 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		f     func(key string, fields swss.FieldValues)
 	}{
 		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.ports.port}, {schema.CfgPortChannel, m.ports.portChannel},
-		{schema.CfgACLTable, configuredACL(m, schema.StateACLTable, m.aclTable)},
-		{schema.CfgACLRule, configuredACL(m, schema.StateACLRule, m.aclRule)}, {schema.CfgTAMSwitch, m.tamSwitch},
+		{schema.CfgACLTable, configuredACL(m, schema.CfgACLTable, m.aclTable)},
+		{schema.CfgACLRule, configuredACL(m, schema.CfgACLRule, m.aclRule)}, {schema.CfgTAMSwitch, m.tamSwitch},
 		{schema.CfgTAMGroup, tamGroupRow(m)}, {schema.CfgTAMSession, tamSessionRow(m)},
 		{schema.CfgTAMFeature, m.feature}, {schema.CfgTAMFlowGroup, m.flowGroup},
 		{schema.CfgDSCPToTC, m.qos.dscpMap}, {schema.CfgPortQoS, m.qos.portQoS},
@@ -136,7 +137,7 @@ func (m *Manager) markRows(k kind) {
 
 // due reports whether a row must be decided.
 func (m *Manager) due() bool {
-	if !m.started || len(m.ids.changed) > 0 || m.qos.changed && len(m.rows[kindAltMark]) > 0 {
+	if !m.started || m.refused || len(m.ids.changed) > 0 || m.qos.changed && len(m.rows[kindAltMark]) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
@@ -170,7 +171,7 @@ func (m *Manager) flush(ctx context.Context) error {
 		m.dirty[k] = orch.Emptied(m.dirty[k])
 	}
 	m.ids.changed = orch.Emptied(m.ids.changed)
-	m.qos.changed = false
+	m.qos.changed, m.refused = false, false
 	m.started = true
 	return nil
 }

@@ -190,8 +190,9 @@ func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
 // configuredACL returns the handler of rows of ACL_TABLE or ACL_RULE. It refuses table names that are names of flow
 // groups.
 func configuredACL(
-	m *Manager, state string, handle func(string, swss.FieldValues),
+	m *Manager, config string, handle func(string, swss.FieldValues),
 ) func(string, swss.FieldValues) {
+	state := schema.TableOf(config).State
 	return func(key string, fields swss.FieldValues) {
 		table, _, _ := strings.Cut(key, "|")
 		group, of := schema.TAMGroupOf(table)
@@ -199,15 +200,14 @@ func configuredACL(
 			handle(key, fields)
 			return
 		}
-		row := forward.Row{Table: state, Key: key}
-		switch {
-		case m.rows[kindTAMGroup][group] != nil: // the status belongs to the flow group
-		case fields == nil:
+		m.refused = true
+		row := forward.Row{Table: state, Key: schema.StatusKey(config, key)}
+		if fields == nil {
 			m.out.Unreport(row)
-		default:
-			m.out.Report(row, schema.ACLInactive, fmt.Sprintf("an ACL table of this name is the flow group %s|%s: "+
-				"want that row, or another name", schema.CfgTAMGroup, group))
+			return
 		}
+		m.out.Report(row, schema.ACLInactive, fmt.Sprintf("an ACL table of this name is the flow group %s|%s: "+
+			"want that row, or another name", schema.CfgTAMGroup, group))
 	}
 }
 

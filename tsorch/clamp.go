@@ -37,9 +37,6 @@ func (o *Orch) clampMSS(ctx context.Context, s *session) error {
 	if s.Row.ClampMSS == 0 {
 		return x.Remove(ctx, o.SAI)
 	}
-	if !x.There() {
-		o.counters.beginSYNs(s.Name)
-	}
 	return x.Put(ctx, o.SAI, tailstamp.Clamp{
 		Label: clampLabel(s.Name), Records: int(s.Row.ClampMSS), Filter: s.Row.SYNs.String(),
 	})

@@ -165,27 +165,51 @@ func TestCountersOfOtherSilicon(t *testing.T) {
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222"})
 }
 
-func TestClear(t *testing.T) {
+// A counter that syncd has not written, or has written badly, has no value in the row: it is not 0, and not the last
+// known value either.
+func TestUnknownCounters(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
-	if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), ClearChannel).Send(b.Ctx, featureName, "s1",
-		nil); err != nil {
+	poll := func(want swss.FieldValues) {
+		t.Helper()
+		if err := b.ts.PollCounters(b.Ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.wantCounters("s1", want)
+	}
+	poll(swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222"})
+	b.count("web", "12", "-")
+	poll(swss.FieldValues{"MATCHED_PACKETS": "12"})
+	oid := b.Row(swss.CountersDB, schema.CountersACLRuleMap, "")["TAM:web"]
+	if err := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersTable).Del(b.Ctx, oid); err != nil {
 		t.Fatal(err)
 	}
-	b.Step()
-	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "0", "MATCHED_BYTES": "0"})
-	b.count("web", "15", "3000")
-	if err := b.ts.PollCounters(b.Ctx); err != nil {
-		t.Fatal(err)
+	poll(swss.FieldValues{})
+	b.count("web", "13", "3000")
+	poll(swss.FieldValues{"MATCHED_PACKETS": "13", "MATCHED_BYTES": "3000"})
+}
+
+// While the ASIC does not return the counters, the row has those of the last reading, and the status of the session
+// says so.
+func TestCountersCannotBeRead(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
+	poll := func(status string) {
+		t.Helper()
+		if err := b.ts.PollCounters(b.Ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+		if got := b.Status(schema.StateTAMTailStamp + "|s1"); !strings.HasPrefix(got, status) ||
+			strings.Contains(got, "counters") != strings.Contains(status, "counters") {
+			t.Errorf("status %q, want %q", got, status)
+		}
+		if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1")["STAMPED_PACKETS"]; got != "6" {
+			t.Errorf("stamped %q", got)
+		}
 	}
-	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "4", "MATCHED_BYTES": "778"})
-	b.count("web", "3", "100") // the counter restarted
-	if err := b.ts.PollCounters(b.Ctx); err != nil {
-		t.Fatal(err)
-	}
-	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "3", "MATCHED_BYTES": "100"})
-	if err := b.ts.Clear(b.Ctx, "nobody"); err == nil || !strings.Contains(err.Error(), `"nobody"`) {
-		t.Errorf("clearing of an unknown session: %v", err)
-	}
+	poll("active")
+	b.Rec.FailAt(1, sai.StatusFailure)
+	poll("active: its counters are old, since they cannot be read: ")
+	poll("active")
 }
 
 // A clear by an operator stays valid across a restart, for the same counted object. It does not apply to a session of
@@ -204,11 +228,6 @@ func TestClearedOnceOnly(t *testing.T) {
 		{"restarted", func() { b.restart(); b.agent.Apply() }, true},
 		{"of another rule", func() { b.session("s1", "other") }, false},
 		{"deleted and made again", func() { b.Del(schema.AppTAMTailStamp, "s1"); b.Step(); b.session("s1", "other") }, false},
-		{"cleared by a message", func() {
-			if err := b.ts.Clear(b.Ctx, "s1"); err != nil {
-				t.Fatal(err)
-			}
-		}, false},
 	} {
 		if err := db.Client().HSet(b.Ctx, schema.CountersCleared, key, "{}").Err(); err != nil {
 			t.Fatal(err)

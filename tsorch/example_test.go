@@ -1,16 +1,18 @@
 package tsorch
 
-import "fmt"
+import (
+	"fmt"
 
-// The row of a session contains the counts since it was cleared. Without the register read of tail-stamping it contains
-// only the counts of ACL counters.
+	"tamtam/swss"
+)
+
+// The row of a session contains only numbers that were read. Here they are those of the ACL counter, as on a chip
+// without the register read of tail-stamping.
 func Example() {
-	c := counters{cleared: map[string]sample{"web": {100, 6400}}}
-	fmt.Println(c.row("web", sample{121, 7744}, false))
-	c.hasWindow = true
-	row := c.row("web", sample{121, 7744, 20, 1}, false)
-	fmt.Println(row["MATCHED_PACKETS"], row["STAMPED_PACKETS"], row["NOT_STAMPED_NOT_TCP_UDP"])
+	row := swss.FieldValues{}
+	put(row, fromACL, []uint64{21, 1344})
+	_, stamped := row["STAMPED_PACKETS"]
+	fmt.Println(row, stamped)
 	// Output:
-	// map[MATCHED_BYTES:1344 MATCHED_PACKETS:21]
-	// 21 20 1
+	// map[MATCHED_BYTES:1344 MATCHED_PACKETS:21] false
 }

@@ -84,9 +84,6 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
-	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
-		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), ClearChannel)
-	}, o.clearRequest)
 	cfg.Daemon.Every(cfg.Rules.PollInterval, func(ctx context.Context, _ time.Time) error { return o.PollCounters(ctx) })
 	return o, nil
 }

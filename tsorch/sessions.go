@@ -129,6 +129,5 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 func (o *Orch) Handled(s *session) {
 	if s.InASIC == nil {
 		o.counters.rows.Drop(s.Name)
-		delete(o.counters.cleared, s.Name)
 	}
 }

@@ -70,31 +70,51 @@ func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup
 	return groups
 }
 
-// trap adds the traps of a row to their group, or returns the reason for not doing so.
+// trap adds the traps of a row to their group, or returns the reason for not doing so. As in SONiC, a trap that cannot
+// be added does not keep the row's other traps out.
 func (d *decision) trap(
 	key string, fields swss.FieldValues, groups map[string]schema.COPPGroup,
 ) (status, reason string) {
+	var bad []string
 	t, err := schema.ParseCOPPTrap(key, fields)
+	if known, ok := schema.WithKnownTraps(fields); ok {
+		var rest error
+		if t, rest = schema.ParseCOPPTrap(key, known); rest == nil {
+			bad, err = append(bad, schema.Reason(err)), nil
+		}
+	}
 	if err != nil {
 		return schema.StatusFailed, schema.Reason(err)
 	}
 	g, ok := groups[t.Group]
 	switch {
 	case !ok:
-		return schema.StatusPending, fmt.Sprintf("trap group %q does not exist", t.Group)
+		bad = append(bad, fmt.Sprintf("trap group %q does not exist", t.Group))
 	case !t.Always && !d.enabled(key):
-		return schema.StatusPending, fmt.Sprintf("feature %q is not enabled", key)
+		bad = append(bad, fmt.Sprintf("feature %q is not enabled", key))
+	default:
+		added := 0
+		for _, id := range t.Traps {
+			if v := d.reserve(key, trapThing(id)); v != (verdict{}) {
+				bad = append(bad, v.reason)
+				continue
+			}
+			g.Traps = append(g.Traps, id)
+			added++
+		}
+		groups[t.Group] = g
+		switch {
+		case len(bad) == 0:
+			return schema.StatusActive, ""
+		case added > 0:
+			bad = append(bad, "the row's other traps are in the group")
+		}
+		return schema.StatusFailed, strings.Join(bad, "; ")
 	}
-	var things []string
-	for _, id := range t.Traps {
-		things = append(things, trapThing(id))
+	if len(bad) > 1 {
+		return schema.StatusFailed, strings.Join(bad, "; ")
 	}
-	if v := d.reserve(key, things...); v != (verdict{}) {
-		return v.status, v.reason
-	}
-	g.Traps = append(g.Traps, t.Traps...)
-	groups[t.Group] = g
-	return schema.StatusActive, ""
+	return schema.StatusPending, bad[0]
 }
 
 // defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB already defines. It reports whether

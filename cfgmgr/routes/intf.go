@@ -4,39 +4,16 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"tamtam/orch/forward"
 	"tamtam/swss/schema"
 )
 
-// inTable returns the key under which a row of a table of interfaces is stored. This is the row's own key. For a row in
-// the wrong table it is a key that equals no name.
-func inTable(table, key string) string {
-	name, _, _ := strings.Cut(key, "|")
-	if schema.InterfaceTable(name) == table {
-		return key
-	}
-	return table + " " + key
-}
-
-// configKey returns the key of CONFIG_DB for a key that inTable has returned.
-func configKey(kept string) string {
-	_, key, wrong := strings.Cut(kept, " ")
-	if wrong && slices.Contains(schema.InterfaceTables, kept[:len(kept)-len(key)-1]) {
-		return key
-	}
-	return kept
-}
-
 // decideInterfaces decides which interfaces route.
 func (d *decision) decideInterfaces() {
 	d.routed = map[string]bool{}
-	for _, kept := range d.interfaces.sorted() {
-		row, key := d.interfaces[kept], configKey(kept)
-		if _, right := d.interfaces[key]; kept != key && right {
-			continue // the row in the right table is reported
-		}
+	for _, key := range d.interfaces.sorted() {
+		row := d.interfaces[key]
 		appl, state := forward.Row{Table: schema.AppInterface, Key: key}, forward.Row{Table: schema.StateInterface, Key: key}
 		if d.accept(appl, state, key, func() map[string]string { return row.row.Fields() }, row.err, d.unroutable(key)) {
 			d.routed[key] = true
@@ -74,11 +51,8 @@ func (d *decision) unroutable(name string) string {
 func (d *decision) decideAddresses() {
 	taken := map[string]string{}
 	d.subnets, d.own = map[netip.Prefix]subnet{}, map[netip.Addr]string{}
-	for _, kept := range d.addresses.sorted() {
-		row, key := d.addresses[kept], configKey(kept)
-		if _, right := d.addresses[key]; kept != key && right {
-			continue
-		}
+	for _, key := range d.addresses.sorted() {
+		row := d.addresses[key]
 		a, state := row.row, forward.Row{Table: schema.StateInterface, Key: key}
 		missing := ""
 		switch {

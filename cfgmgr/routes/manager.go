@@ -57,7 +57,7 @@ type Manager struct {
 	lagMembers rows[schema.PortChannelMember]
 	members    rows[schema.VLANMember]
 
-	// interfaces contains rows of all tables of interfaces, by name. The table follows from the name.
+	// interfaces contains rows of all tables of interfaces, by [schema.StatusKey]: the name, from which the table follows.
 	interfaces rows[schema.Interface]
 	addresses  rows[schema.InterfaceAddress]
 	routes     rows[schema.StaticRoute]
@@ -122,17 +122,17 @@ func consume[T any](
 }
 
 // consumeInterfaces stores the rows of a table of interfaces. Rows of interfaces are stored by name, and rows of
-// addresses by key. A row in the wrong table is stored under the table's name and its key, which equals no name.
+// addresses by key. A row in the wrong table has another key.
 func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
 	forward.Consume(d, db, table, func(key string, fields swss.FieldValues) {
 		m.due = true
 		if !schema.IsAddressKey(key) {
 			row, err := schema.ParseInterface(table, key, fields)
-			keep(m.interfaces, inTable(table, key), fields, row, err)
+			keep(m.interfaces, schema.StatusKey(table, key), fields, row, err)
 			return
 		}
 		row, err := schema.ParseInterfaceAddress(table, key, fields)
-		keep(m.addresses, inTable(table, key), fields, row, err)
+		keep(m.addresses, schema.StatusKey(table, key), fields, row, err)
 	})
 }
 

@@ -33,12 +33,8 @@ type Alarms struct {
 	history  *swss.Table
 	received map[string]time.Time // time of each daemon's last beat, or of the first look if there was none
 	drift    map[string]driftSeen
-	since    map[string]string // time at which each alarm was raised, as text, by alarm id
-	odd      map[string]bool   // daemons whose row, at the last look, seemed to be from another process
-	// up holds the raised alarms by id; nil means that the content of the tables is unknown.
-	up map[string]swss.FieldValues
-	// past holds the keys of the alarms in the history, those raised first in front. It is valid if up is not nil.
-	past []string
+	since    map[string]time.Time // time at which each alarm was raised, by alarm id
+	odd      map[string]bool      // daemons whose row, at the last look, seemed to be from another process
 	// standby reports whether another mgmtd keeps the table; nil means that none does.
 	standby func() bool
 	// troubles returns why files do not match the configuration in force; nil means that there are no such files.
@@ -57,7 +53,6 @@ type Alarms struct {
 
 	mu        sync.Mutex
 	incidents map[string]incident // alarms that stay for a limited time, by id
-	rewrite   bool                // true if the table may have been emptied and must be written again
 }
 
 // An incident is an alarm about the databases that ends at a fixed time.
@@ -77,7 +72,8 @@ func NewAlarms(r *swss.Redis) *Alarms {
 	return &Alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
 		history:  swss.NewTable(r.DB(swss.StateDB), schema.StateAlarmHistory),
-		received: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		received: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{},
+		since: map[string]time.Time{},
 		ready: map[string]bool{}, sending: map[string]*outputSeen{},
 
 		incidents: map[string]incident{},
@@ -90,7 +86,6 @@ func (a *Alarms) lost(why error) { a.lostAt(time.Now(), why) }
 func (a *Alarms) lostAt(now time.Time, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.rewrite = true
 	rows := map[string]swss.FieldValues{}
 	var emptied *swss.EmptiedError
 	switch {
@@ -113,10 +108,7 @@ func (a *Alarms) recent(now time.Time, want map[string]swss.FieldValues) {
 			delete(a.incidents, id)
 			continue
 		}
-		want[id] = m.row
-	}
-	if a.rewrite {
-		a.rewrite, a.up = false, nil
+		want[id] = maps.Clone(m.row)
 	}
 }
 
@@ -128,9 +120,7 @@ func (a *Alarms) Run(ctx context.Context) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
-		if err := a.turn(ctx); err != nil {
-			a.up = nil // Redis is or was away: alarms cannot be written, and the content of the table is unknown
-		}
+		_ = a.turn(ctx) // an error means that Redis is away: no alarm can be written
 		select {
 		case <-ctx.Done():
 			return nil
@@ -142,7 +132,6 @@ func (a *Alarms) Run(ctx context.Context) error {
 // turn checks the alarms, unless another mgmtd does.
 func (a *Alarms) turn(ctx context.Context) error {
 	if a.standby != nil && a.standby() {
-		a.up = nil
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, beatTTL/2) // a connection may hang while a new one would work
@@ -183,62 +172,99 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	if err := a.configured(ctx, now, want); err != nil {
 		return err
 	}
-	if a.up == nil {
-		there, err := a.rows.Dump(ctx)
-		if err != nil {
-			return err
-		}
-		if a.past, err = a.history.Keys(ctx); err != nil {
-			return err
-		}
-		slices.Sort(a.past)
-		a.up = there
-	}
-	for id := range a.up {
-		if want[id] == nil {
-			if err := a.remember(ctx, now, id); err != nil {
-				return err
-			}
-			if err := a.rows.Del(ctx, id); err != nil {
-				return err
-			}
-			delete(a.up, id)
-		}
-	}
-	a.date(now, want)
-	for id, row := range want {
-		was := a.up[id]
-		if was != nil && was[schema.AlarmText] == row[schema.AlarmText] {
-			continue
-		}
-		row[schema.AlarmCreated] = cmp.Or(was[schema.AlarmCreated], a.since[id])
-		if err := a.rows.Set(ctx, id, row); err != nil {
-			return err
-		}
-		a.up[id] = row
-	}
-	return nil
+	return a.write(ctx, now, want)
 }
 
-// remember writes an alarm that is cleared to the history, and removes the alarms that were raised first if there are
-// too many.
-func (a *Alarms) remember(ctx context.Context, now time.Time, id string) error {
-	row := maps.Clone(a.up[id])
-	row[schema.AlarmCleared] = strconv.FormatInt(now.UnixNano(), 10)
-	key := row[schema.AlarmCreated] + "-" + id
-	if err := a.history.Set(ctx, key, row); err != nil {
+// write makes the table the target state, whatever other clients did to it, and adds the cleared alarms to the history.
+func (a *Alarms) write(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
+	there, err := a.rows.Dump(ctx)
+	if err != nil {
 		return err
 	}
-	if i, found := slices.BinarySearch(a.past, key); !found {
-		a.past = slices.Insert(a.past, i, key)
+	var cleared []string
+	for _, id := range slices.Sorted(maps.Keys(there)) {
+		if want[id] == nil {
+			cleared = append(cleared, id)
+		}
 	}
-	if more := len(a.past) - schema.AlarmHistory; more > 0 {
-		if err := a.history.DelMany(ctx, a.past[:more]); err != nil {
+	if len(cleared) > 0 {
+		if err := a.remember(ctx, now, cleared, there); err != nil {
 			return err
 		}
-		a.past = a.past[more:]
+		if err := a.rows.DelMany(ctx, cleared); err != nil {
+			return err
+		}
 	}
-	return nil
+	a.date(now, want, there)
+	set, extra := map[string]swss.FieldValues{}, map[string][]string{}
+	for id, row := range want {
+		row[schema.AlarmCreated] = nanoseconds(a.since[id])
+		if maps.Equal(there[id], row) {
+			continue
+		}
+		set[id] = row
+		for field := range there[id] {
+			if _, ok := row[field]; !ok {
+				extra[id] = append(extra[id], field)
+			}
+		}
+	}
+	if err := a.rows.HDelMany(ctx, extra); err != nil {
+		return err
+	}
+	return a.rows.SetMany(ctx, set)
+}
+
+// remember writes alarms that are cleared to the history, and removes the alarms that were cleared first if there are
+// too many. Their order does not depend on the clock, which may have been set.
+func (a *Alarms) remember(ctx context.Context, now time.Time, ids []string, rows map[string]swss.FieldValues) error {
+	past, err := a.history.Dump(ctx)
+	if err != nil {
+		return err
+	}
+	number := func(key string) int {
+		n, _ := strconv.Atoi(past[key][schema.AlarmNumber]) // a row without a number is older than all with one
+		return n
+	}
+	last := 0
+	for key := range past {
+		last = max(last, number(key))
+	}
+	added := map[string]swss.FieldValues{}
+	for _, id := range ids {
+		row := maps.Clone(rows[id])
+		raised := a.raisedAt(now, id, row)
+		last++
+		row[schema.AlarmCreated], row[schema.AlarmCleared] = nanoseconds(raised), nanoseconds(now)
+		row[schema.AlarmNumber] = strconv.Itoa(last)
+		key := row[schema.AlarmCreated] + "-" + id
+		added[key], past[key] = row, row
+	}
+	keys := slices.SortedFunc(maps.Keys(past), func(a, b string) int {
+		return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+	})
+	if err := a.history.SetMany(ctx, added); err != nil {
+		return err
+	}
+	return a.history.DelMany(ctx, keys[:max(0, len(keys)-schema.AlarmHistory)])
+}
+
+func nanoseconds(at time.Time) string { return strconv.FormatInt(at.UnixNano(), 10) }
+
+// raisedAt returns the time at which an alarm was raised, never after now. If the clock was set back since then, it is
+// by the clock as it is now. row is the alarm's row as another process may have left it, or nil.
+func (a *Alarms) raisedAt(now time.Time, id string, row swss.FieldValues) time.Time {
+	at, known := a.since[id]
+	if !known {
+		at = now
+		if n, err := strconv.ParseInt(row[schema.AlarmCreated], 10, 64); err == nil {
+			at = now.Add(-max(0, now.Sub(time.Unix(0, n))))
+		}
+	}
+	if at.Round(0).After(now.Round(0)) { // Round removes the reading of the monotonic clock
+		at = now.Add(-max(0, now.Sub(at)))
+	}
+	return at
 }
 
 // configured adds the alarms of objects that failed or wait. At the start it logs the configuration that is not in
@@ -270,17 +296,12 @@ func (a *Alarms) configured(ctx context.Context, now time.Time, want map[string]
 }
 
 // date records when each alarm was first raised. The times survive if the table is emptied meanwhile.
-func (a *Alarms) date(now time.Time, want map[string]swss.FieldValues) {
-	for id := range a.since {
-		if want[id] == nil {
-			delete(a.since, id)
-		}
-	}
+func (a *Alarms) date(now time.Time, want, there map[string]swss.FieldValues) {
+	since := make(map[string]time.Time, len(want))
 	for id := range want {
-		if a.since[id] == "" {
-			a.since[id] = strconv.FormatInt(now.UnixNano(), 10)
-		}
+		since[id] = a.raisedAt(now, id, there[id])
 	}
+	a.since = since
 }
 
 // ask adds the alarms of a daemon.

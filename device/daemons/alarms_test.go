@@ -217,15 +217,109 @@ func TestAlarmHistory(t *testing.T) {
 	for i := range schema.AlarmHistory {
 		if i == schema.AlarmHistory/2 {
 			a = NewAlarms(r)
-			look(alarmsStay + time.Second)
 		}
-		id := strconv.Itoa(i)
-		a.up[id] = swss.FieldValues{schema.AlarmCreated: strconv.FormatInt(began.Add(time.Minute).UnixNano()+int64(i), 10)}
-		look(time.Minute)
+		at := began.Add(time.Minute).UnixNano() + int64(i)
+		alarm := swss.FieldValues{schema.AlarmCreated: strconv.FormatInt(at, 10)}
+		if err := a.rows.Set(t.Context(), strconv.Itoa(i), alarm); err != nil {
+			t.Fatal(err)
+		}
+		look(2 * time.Minute)
 	}
-	rows := look(time.Minute)
+	rows := look(2 * time.Minute)
 	if _, first := rows["1700000000000000000-Redis-restarted"]; first || len(rows) != schema.AlarmHistory {
 		t.Errorf("the history has %d alarms, the first one is %v", len(rows), first)
+	}
+}
+
+// If the clock is set back, an alarm is never raised in the future, nor cleared before it is raised. The alarm that is
+// cleared last stays in a full history, although all others have later times.
+func TestAlarmsWhenTheClockIsSetBack(t *testing.T) {
+	r := swsstest.Start(t)
+	a := NewAlarms(r)
+	began := time.Unix(1_700_000_000, 0)
+	full := map[string]swss.FieldValues{}
+	for i := range schema.AlarmHistory {
+		at := strconv.FormatInt(began.UnixNano()+int64(i), 10)
+		full[at+"-x"] = swss.FieldValues{
+			schema.AlarmCreated: at, schema.AlarmCleared: at, schema.AlarmNumber: strconv.Itoa(i + 1),
+		}
+	}
+	if err := a.history.SetMany(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	trouble := []string{"a file is not in force"}
+	a.troubles = func() []string { return trouble }
+	look := func(now time.Time, table *swss.Table, key string) swss.FieldValues {
+		t.Helper()
+		if err := a.Look(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		row, _, err := table.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row
+	}
+	const id = "mgmtd-file-not-in-force"
+	if row := look(began, a.rows, id); row[schema.AlarmCreated] != nanoseconds(began) {
+		t.Errorf("raised: %v", row)
+	}
+	back := began.Add(-time.Hour)
+	if row := look(back, a.rows, id); row[schema.AlarmCreated] != nanoseconds(back) {
+		t.Errorf("the clock was set back to %s: %v", nanoseconds(back), row)
+	}
+	trouble = nil
+	row := look(back.Add(time.Minute), a.history, nanoseconds(back)+"-"+id)
+	if row[schema.AlarmCleared] != nanoseconds(back.Add(time.Minute)) {
+		t.Errorf("the history has %v", row)
+	}
+}
+
+// Rows of alarms that another client deletes or changes are written again, and those that it creates are deleted.
+func TestAlarmRowsAreRestored(t *testing.T) {
+	r := swsstest.Start(t)
+	a := NewAlarms(r)
+	now := time.Unix(1_700_000_000, 0)
+	trouble := "a file is not in force"
+	a.troubles = func() []string { return []string{trouble} }
+	const id = "mgmtd-file-not-in-force"
+	look := func() map[string]swss.FieldValues {
+		t.Helper()
+		now = now.Add(time.Second)
+		if err := a.Look(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := a.rows.Dump(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	want := look()
+	if want[id][schema.AlarmText] != trouble {
+		t.Fatalf("alarms %v", want)
+	}
+	if err := a.rows.Del(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(); !reflect.DeepEqual(got, want) {
+		t.Errorf("deleted: %v, want %v", got, want)
+	}
+	for name, row := range map[string]swss.FieldValues{
+		"severity": {schema.AlarmSeverity: schema.SeverityWarning}, "time": {schema.AlarmCreated: "1"}, "more": {"x": "y"},
+	} {
+		if err := a.rows.Set(t.Context(), id, row); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	if err := a.rows.Set(t.Context(), "nothing", swss.FieldValues{schema.AlarmText: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(); !reflect.DeepEqual(got, want) {
+		t.Errorf("created: %v, want %v", got, want)
 	}
 }
 

@@ -88,8 +88,11 @@ func (o *badObjects) look(ctx context.Context, now time.Time) (err error) {
 		if old, there := was[names[i]]; there && old.class == class {
 			object.since = old.since
 		}
-		if at, err := time.Parse(time.RFC3339Nano, row[schema.FieldSince]); err == nil && at.Before(object.since) {
-			object.since = at
+		if at, err := time.Parse(time.RFC3339Nano, row[schema.FieldSince]); err == nil {
+			// Its age now, since the clock may be set before the next look. A reported time in the future has no age.
+			if reported := now.Add(min(0, at.Sub(now))); reported.Before(object.since) {
+				object.since = reported
+			}
 		}
 		o.bad[names[i]] = object
 	})

@@ -49,6 +49,8 @@ type Orchagent struct {
 	tam       []tamOrch  // the orchs of all TAM features
 	rec       planOrch   // the orch in tam for table recording
 	asicState *asicState // reports that the ASIC's state is unknown; nil means that this is not reported
+	applied   bool       // true if the view is in the ASIC
+	missed    bool       // true if the learned addresses must be read from ASIC_DB
 }
 
 // A tamOrch is the orch of a TAM feature. It is an interface to save compile time. A package that uses the concrete
@@ -159,6 +161,14 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err := errors.Join(o.assembleDrops(ctx, r), o.assembleTAM(ctx, r, acl)); err != nil {
 		return err
 	}
+	o.receiveNotifications()
+	return nil
+}
+
+// receiveNotifications passes the ASIC's notifications to the orchs. If some may have been lost, it reads from ASIC_DB
+// what they were about. syncd repeats the states of ports by itself.
+func (o *Orchagent) receiveNotifications() {
+	lost := func() { o.missed = true }
 	o.Daemon.Receive(o.asic.Client().Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := o.asic.Notified(k)
 		if err != nil {
@@ -168,13 +178,23 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 			if _, ok := n.(sai.ShutdownRequest); ok {
 				return o.asic.Client().GiveUp(ctx, errors.New("syncd asks to be shut down: the ASIC has failed"))
 			}
-			if err := errors.Join(ports.Notify(ctx, n), fdb.Notify(ctx, n)); err != nil {
+			if err := errors.Join(o.ports.Notify(ctx, n), o.fdb.Notify(ctx, n)); err != nil {
 				return err
 			}
 		}
 		return nil
+	}, lost)
+	o.Daemon.AfterRows(func() bool { return o.missed && o.applied }, func(ctx context.Context) error {
+		if !o.applied {
+			return nil // ASIC_DB describes the ASIC only then
+		}
+		learned, err := o.asic.Learned(ctx)
+		if err == nil {
+			o.fdb.Learned(learned)
+			o.missed = false
+		}
+		return err
 	})
-	return nil
 }
 
 // assembleDrops makes the orch of debug counters.
@@ -279,11 +299,12 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	if err := o.followsView(ctx); err != nil {
 		return err
 	}
-	if adopts {
-		o.fdb.Adopted(o.asic.Learned())
-	} else if err := o.fdb.ViewApplied(ctx); err != nil {
-		return err
+	if !adopts {
+		if err := o.fdb.ViewApplied(ctx); err != nil {
+			return err
+		}
 	}
+	o.applied, o.missed = true, true
 	if o.asicState != nil {
 		o.asicState.applied()
 	}

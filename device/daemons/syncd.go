@@ -93,43 +93,28 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 
 // runSyncdOnce runs syncd with one chip.
 func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
-	notes := make(chan sai.Notification, 1024)
+	var syncd *sairedis.Server // set before the chip works
 	start := time.Now()
-	notify := func(n sai.Notification) {
-		select {
-		case notes <- n:
-		default: // too many events while Redis is slow: the oldest suffice
-		}
-	}
 	chip, err := saisim.New(saisim.Config{
-		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: notify,
+		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(),
+		Notify: func(n sai.Notification) { syncd.Notifier.Add(n) },
 		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)), Wired: wired(cfg.Wires),
 		HostInterfaces: cfg.netdevs.changed,
 	})
 	if err != nil {
 		return err
 	}
+	syncd = NewSyncd(r, c.Layered(chip), c)
+	syncd.Notifier.Times = c.faults.Notified
 	if err := c.faults.Drive(chip); err != nil {
 		return err
 	}
 	defer cfg.netdevs.reset()
-	syncd := NewSyncd(r, c.Layered(chip), c)
 	alive := func(context.Context) error { chip.Now(); return nil } // chip.Now blocks while a call hangs in the chip
 	c.health.attach(alive, nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, syncd) })
-	g.Go(func() error {
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case n := <-notes:
-				for range c.faults.Notified(n) {
-					syncd.Notifier.Notify(ctx, n)
-				}
-			}
-		}
-	})
+	g.Go(func() error { syncd.Notifier.Run(ctx); return nil })
 	g.Go(func() error { return packettrace.Serve(ctx, r, chip, logOf(c)) })
 	g.Go(func() error {
 		if cfg.Drive != nil {

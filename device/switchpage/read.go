@@ -122,7 +122,7 @@ func (t *tables) one(now time.Time) web.Switch {
 	return s
 }
 
-// alarms returns the alarms of a table, the latest first.
+// alarms returns the alarms of a table, those raised or cleared last first, even if the clock was set.
 func (t *tables) alarms(table string) (list []web.SwitchAlarm) {
 	at := func(text string) time.Time {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -132,15 +132,20 @@ func (t *tables) alarms(table string) (list []web.SwitchAlarm) {
 		return time.Unix(0, n)
 	}
 	rows := t.Dump(swss.StateDB, table)
-	for _, key := range sortedKeys(rows) {
+	number := func(key string) int {
+		n, _ := strconv.Atoi(rows[key][schema.AlarmNumber])
+		return n
+	}
+	keys := sortedKeys(rows)
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return cmp.Or(number(b)-number(a), cmp.Compare(rows[b][schema.AlarmCreated], rows[a][schema.AlarmCreated]))
+	})
+	for _, key := range keys {
 		row := rows[key]
 		list = append(list, web.SwitchAlarm{Type: row[schema.AlarmType], Resource: row[schema.AlarmResource],
 			Severity: row[schema.AlarmSeverity], Text: row[schema.AlarmText], Count: cmp.Or(row[schema.AlarmCount], "1"),
 			Raised: at(row[schema.AlarmCreated]), Cleared: at(row[schema.AlarmCleared])})
 	}
-	slices.SortStableFunc(list, func(a, b web.SwitchAlarm) int {
-		return cmp.Or(b.Cleared.Compare(a.Cleared), b.Raised.Compare(a.Raised))
-	})
 	return list
 }
 

@@ -27,9 +27,11 @@ type client interface {
 	Close() error
 }
 
-func serving(t *testing.T) (*Hub, string) {
+func serving(t *testing.T) (*Hub, string) { t.Helper(); return servingHub(t, New()) }
+
+func servingHub(t *testing.T, h *Hub) (*Hub, string) {
 	t.Helper()
-	h, path := New(), filepath.Join(t.TempDir(), "cpu.sock")
+	path := filepath.Join(t.TempDir(), "cpu.sock")
 	h.SetNames(names)
 	l, err := Listen(path)
 	if err != nil {
@@ -314,6 +316,25 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 			t.Errorf("%x: %q, %v, want a refusal with %q", hello, b[:n], err, want)
 		}
 		c.Close()
+	}
+}
+
+// A connection that sends nothing is refused, so that it does not use up a place.
+func TestSilentConnectionsAreTurnedAway(t *testing.T) {
+	h := New()
+	h.hello = time.Nanosecond
+	_, path := servingHub(t, h)
+	for range 3 {
+		c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		b := make([]byte, 300)
+		n, err := c.Read(b)
+		if err != nil || b[0] != kindRefused || !strings.Contains(string(b[1:n]), "no message in 1ns") {
+			t.Fatalf("%q, %v", b[:n], err)
+		}
 	}
 }
 

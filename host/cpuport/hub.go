@@ -129,6 +129,7 @@ const noPort = 1<<16 - 1
 // A Hub connects one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do nothing.
 type Hub struct {
 	frames chan Frame
+	hello  time.Duration // how long Serve waits for the first message of a connection
 
 	mu     sync.Mutex
 	counts Counts
@@ -142,7 +143,9 @@ type Hub struct {
 
 // New returns a hub without a client, for a chip that is set later.
 func New() *Hub {
-	return &Hub{frames: make(chan Frame, SendQueue), name: func(uint16) string { return "" }}
+	return &Hub{
+		frames: make(chan Frame, SendQueue), hello: helloTime, name: func(uint16) string { return "" },
+	}
 }
 
 // SetNames sets the function that returns the name of a port of the current chip by its number. It is called when a

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // Listen creates the socket of a CPU port. A left-over socket that no process serves is replaced. Its directory
@@ -39,6 +40,10 @@ func Listen(path string) (*net.UnixListener, error) {
 
 // maxConns is the maximum number of connections; all but one wait to be refused.
 const maxConns = 16
+
+// helloTime is how long client and server wait for each other's first message. A connection that is silent would
+// otherwise use one of maxConns for ever.
+const helloTime = 5 * time.Second
 
 // Serve serves clients of the listener, one at a time, until ctx ends; then the listener and all connections are
 // closed. Further clients get a refusal that names the current one, and are disconnected.
@@ -113,7 +118,16 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 // welcome reads the name of a client and attaches it.
 func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
 	b := make([]byte, maxMessage)
+	if err := c.SetReadDeadline(time.Now().Add(h.hello)); err != nil {
+		return nil, err
+	}
 	n, err := c.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("no message in %s: the first one is to be \"hello\" or \"interfaces\"", h.hello)
+	}
+	if err == nil {
+		err = c.SetReadDeadline(time.Time{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +234,13 @@ func (x *Conn) greet(who string, kind byte) error {
 	if _, err := x.c.Write(appendHello(nil, kind, who)); err != nil {
 		return err
 	}
+	if err := x.c.SetReadDeadline(time.Now().Add(helloTime)); err != nil {
+		return err
+	}
 	n, err := x.c.Read(x.buf)
+	if err == nil {
+		err = x.c.SetReadDeadline(time.Time{})
+	}
 	if err != nil {
 		return err
 	}

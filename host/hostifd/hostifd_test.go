@@ -106,6 +106,9 @@ func (k *fakeKernel) Ask(n Neighbor) error {
 }
 
 func (k *fakeKernel) RemoveNeighbor(n Neighbor) error {
+	if k.fails {
+		return errors.New("the interface is down")
+	}
 	delete(k.static, keyOf(n)+" "+n.MAC.String())
 	return nil
 }
@@ -557,6 +560,30 @@ func TestNeighbors(t *testing.T) {
 	}
 	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:98 family=IPv4")
 	b.wantNeighbors("somebody else writes the row", v4)
+}
+
+// A configured neighbour that is deleted while Linux refuses to remove it, as while its interface is down, is removed
+// as soon as Linux allows it. Meanwhile it does not count as one that Linux has learned.
+func TestNeighborDeletedWhileDown(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	const mac = "02:00:00:00:00:99"
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=" + mac + " family=IPv4 config_key=Ethernet0|10.0.0.2")
+	set := neighbor("Ethernet0", "10.0.0.2", mac)
+	set.Permanent = true
+	b.learned(set)
+	b.k.fails = true
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2")
+	b.wantNeighbors("Linux refuses")
+	b.pass(retryAfter)
+	b.learned(set) // Linux reports all neighbours again
+	b.wantNeighbors("Linux still refuses")
+	b.k.fails = false
+	b.pass(2 * retryAfter)
+	if len(b.k.static) > 0 {
+		t.Errorf("permanent in Linux are %v", b.k.static)
+	}
+	b.wantNeighbors("removed")
 }
 
 // By neighsyncd's rules a link-local neighbour at a numbered interface has no row. It has one while a route leads

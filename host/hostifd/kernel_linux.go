@@ -215,13 +215,19 @@ func (Linux) Ask(n Neighbor) error {
 	return netlink.NeighSet(entry)
 }
 
-// RemoveNeighbor removes a neighbour.
+// RemoveNeighbor removes a neighbour. It succeeds if there is none, or no such interface.
 func (Linux) RemoveNeighbor(n Neighbor) error {
 	entry, err := entryOf(n)
+	if missing := (netlink.LinkNotFoundError{}); errors.As(err, &missing) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return netlink.NeighDel(entry)
+	if err := netlink.NeighDel(entry); !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	return nil
 }
 
 func entryOf(n Neighbor) (*netlink.Neigh, error) {

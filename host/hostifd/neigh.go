@@ -58,9 +58,16 @@ func (b *neighborhood) learned(n Neighbor) {
 			delete(b.static, key)
 			b.ask = true
 		}
-	} else if len(b.known) < mostNeighbors {
+	} else if _, known := b.known[key]; known || len(b.known) < mostNeighbors {
 		b.known[key] = n
 	}
+}
+
+// leaving reports whether the permanent neighbour with a key is one that tammgrd had, and that is to be removed from
+// Linux.
+func (b *neighborhood) leaving(key string) bool {
+	_, is := b.static[key]
+	return is && !beside.Tammgrs(b.seen[key])
 }
 
 // forget starts a new report of all neighbours of Linux. Until it is complete their rows stay.
@@ -128,7 +135,7 @@ func (b *neighborhood) flush(ctx context.Context, p plan) error {
 		n, known := b.known[key]
 		seen, is := b.seen[key]
 		row := beside.Row{Key: key}
-		if known && b.wanted(p, n) {
+		if known && b.wanted(p, n) && !(n.Permanent && b.leaving(key)) {
 			row.Fields = fields(n)
 		}
 		switch {
@@ -188,9 +195,14 @@ func (b *neighborhood) toKernel(p plan) {
 	for key, n := range b.static {
 		if _, there := p.devices[n.Interface]; !there { // Linux removed its neighbours with the device
 			delete(b.static, key)
-		} else if !beside.Tammgrs(b.seen[key]) {
-			delete(b.static, key)
-			_ = b.kernel.RemoveNeighbor(n) // error ignored: the neighbour may be gone
+		} else if b.leaving(key) {
+			if b.kernel.RemoveNeighbor(n) != nil {
+				b.ask = true
+				continue
+			}
+			if delete(b.static, key); b.known[key].Permanent { // Linux will report that it is gone
+				delete(b.known, key)
+			}
 		}
 	}
 }

@@ -31,6 +31,8 @@
 //     variables a comment of the group is enough. A directive (//go:...) is no comment. Methods with a meaning in the
 //     standard library (String, Error, ...) need none. Fields are not counted.
 //   - A package is too large if it has more than 45 files or 6,000 lines of code, unless figures.go lists it.
+//   - A file under version control is large above 1 MiB, unless tracked.go lists it with a reason. A built program is
+//     known by its first bytes. Without git, all files count.
 //   - The figures of complexity, methods and structs leave out saisim/reference, which follows the hardware's
 //     description step by step on purpose.
 package main

@@ -122,6 +122,8 @@ func (t *tree) figures() []figure {
 			limit: "a reader wants to know what a function does: begin with its name and a verb"},
 		{name: "phrases that are always wrong", value: float64(len(phrases)), behind: phrases, goal: "<=",
 			limit: "CONTRIBUTING.md has the words to use instead"},
+		{name: "tracked files that are large or built", value: float64(len(t.unwanted)), behind: t.unwanted, goal: "<=",
+			limit: "who clones the tree gets them for ever: build with -o outside it, or list the file with a reason"},
 	}
 	for i := range all {
 		all[i].behind = worst(all[i].behind)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -250,6 +252,12 @@ var X int
 		map[string][]string{"exported names without comment": {
 			"a/a.go:12", "a/a.go:16", "a/a.go:21", "a/a.go:24", "a/a.go:26", "a/a.go:26",
 			"a/a.go:3", "a/a.go:33", "a/a.go:38", "a/a.go:9"}}},
+	{"files of any kind", map[string]string{
+		"bin/tool": "\x7fELF\x02", "bin/tool.txt": "ELF", "empty": "", "data/all.bin": strings.Repeat("x", 1<<20+1),
+		"data/few.bin":                 strings.Repeat("x", 1<<20),
+		"yang/tamyang/zz_generated.go": made + "package tamyang\n//" + strings.Repeat("x", 1<<20) + "\n",
+	}, map[string]string{"tracked files that are large or built": "2"},
+		map[string][]string{"tracked files that are large or built": {"data/all.bin", "bin/tool"}}},
 }
 
 func TestFigures(t *testing.T) {
@@ -393,5 +401,31 @@ func TestArchitectureCountsRoomsAndArrows(t *testing.T) {
 	want := fmt.Sprintf("%v rooms with %v arrows", count["rooms at the top"], count["arrows between rooms"])
 	if !strings.Contains(string(page), want) {
 		t.Errorf("ARCHITECTURE.md: want %q", want)
+	}
+}
+
+// In a checkout, only files that git tracks are looked at.
+func TestTrackedFiles(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Skipf("git: %v: %s", err, out)
+		}
+	}
+	git("init", "-q")
+	for _, name := range []string{"tracked", "left", "gone"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("\x7fELF"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("add", "tracked", "gone")
+	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	list, err := unwanted(checkout{os.DirFS(".")})
+	if err != nil || len(list) != 1 || list[0].where != "tracked" {
+		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-func main() { os.Exit(run(os.DirFS("."), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(checkout{os.DirFS(".")}, os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run measures the tree in a folder according to the arguments, and returns the exit status.
 func run(root fs.FS, args []string, out, errs io.Writer) int {

@@ -37,6 +37,8 @@ type tree struct {
 	files  []*file           // by name
 	pages  map[string][]byte // Markdown by name, without CONTRIBUTING.md, which quotes wrong phrases
 	set    *token.FileSet
+	// unwanted are the files under version control that should not be.
+	unwanted []finding
 }
 
 // room returns the folder in the root that contains the file, or "." for a file of the root.
@@ -74,6 +76,9 @@ func read(root fs.FS) (*tree, error) {
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if t.unwanted, err = unwanted(root); err != nil {
 		return nil, err
 	}
 	return t, t.parse(root)

@@ -15,14 +15,17 @@ import (
 )
 
 // tablesModule returns the mapping of tamtam-acl: all tables and rules, as SONiC has them. Rules of flow groups of
-// TAM_FLOW_GROUP are omitted, because they are rows of that table.
+// TAM_FLOW_GROUP are omitted, because they are rows of that table, and so are refused rows with the name of its table.
 func tablesModule() tree.Module {
 	rules := stateRow(schema.StateACLRule, "{name}|{rule-name}", "state")
-	rules.Fits = func(keys []string) bool {
+	free := func(keys []string) bool { // the name is not that of a flow group's table
 		_, of := schema.TAMGroupOf(keys[0])
 		return !of
 	}
+	rules.Fits = free
 	status := stateRow(schema.StateACLTable, "{name}", "state")
+	status.Fits = func(keys []string) bool { return !strings.Contains(keys[0], "|") } // see schema.StatusKey
+
 	status.Entry = true // a table TAM that is not configured exists as well
 	status.Leaves = append(status.Leaves, leaf("state/type", tree.Codec{Get: func(r tree.Record) []string {
 		if _, of := schema.TAMGroupOf(r.Keys[0]); of || r.Keys[0] == schema.TAMTable {
@@ -33,7 +36,7 @@ func tablesModule() tree.Module {
 	return tree.Module{Name: "tamtam-acl", Groups: []tree.Group{
 		{Path: "/acl/tables/table", Rows: []tree.Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
+				DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true, Fits: free, Leaves: []tree.Leaf{
 					leaf("state/type", text("TYPE")),
 					leaf("state/stage", words("STAGE", "INGRESS", "INGRESS", "INGRESS", "EGRESS", "EGRESS")),
 					leaf("state/description", text("POLICY_DESC")), leaf("state/ports", list("PORTS")),
@@ -43,7 +46,7 @@ func tablesModule() tree.Module {
 		}},
 		{Path: "/acl/tables/table/rules/rule", Rows: []tree.Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{rule-name}", Entry: true,
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{rule-name}", Entry: true, Fits: free,
 				Leaves: []tree.Leaf{leaf("state/priority", number("PRIORITY", "%d")), leaf("state/fields", ruleFields())},
 			},
 			rules,

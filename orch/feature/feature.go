@@ -77,7 +77,8 @@ type Session[R, B any] struct {
 	Steps   Steps // steps by which [Feature.BringUp] created the session
 	Leaving bool  // true if some steps were undone and the session must be removed
 
-	stepwise bool // true if the session was created by steps
+	unread   string // why the session's counters cannot be read; "" if they can
+	stepwise bool   // true if the session was created by steps
 	reported string
 	later    bool // true if [Feature.Later] was called since the session was last handled
 }

@@ -3,8 +3,11 @@ package feature
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/swss"
 )
 
@@ -41,10 +44,35 @@ func (f *Feature[R, B]) PollCounters(ctx context.Context) error {
 	if !f.reading.there() {
 		return nil
 	}
-	if err := f.reading.read(ctx); errors.Is(err, swss.ErrUnavailable) {
+	err := f.reading.read(ctx)
+	if errors.Is(err, swss.ErrUnavailable) {
 		return err
-	} else if err != nil {
-		f.Log.Error("counters", "feature", f.Name, "err", err)
 	}
+	f.CountersRead(ctx, err)
 	return f.Flush(ctx)
+}
+
+// CountersRead records whether the counters of sessions could be read; without sessions, those of all. While they
+// cannot be, the rows have the numbers of the last reading, and the status of each session in the ASIC says so. A
+// changed error is logged.
+func (f *Feature[R, B]) CountersRead(ctx context.Context, err error, of ...*Session[R, B]) {
+	why := ""
+	if err != nil {
+		why = "its counters are old, since they cannot be read: " + orch.Explain(err)
+	}
+	if len(of) == 0 {
+		of = slices.SortedFunc(maps.Values(f.Sessions), (*Session[R, B]).Compare)
+	}
+	logged := false
+	for _, s := range of {
+		if s.unread == why || !s.Configured || s.InASIC == nil {
+			continue
+		}
+		if err != nil && !logged {
+			f.Log.Error("counters", "feature", f.Name, "first", s.Name, "err", err)
+			logged = true
+		}
+		s.unread = why
+		f.Report(ctx, s)
+	}
 }

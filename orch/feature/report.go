@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -41,6 +42,9 @@ func (f *Feature[R, B]) Report(ctx context.Context, s *Session[R, B]) {
 	switch {
 	case s.Err == nil:
 		reason = s.Note
+		if s.unread != "" && s.InASIC != nil {
+			reason = strings.TrimPrefix(reason+"; "+s.unread, "; ")
+		}
 	case s.InASIC != nil:
 		reason += f.Meanwhile
 	}

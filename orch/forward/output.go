@@ -169,6 +169,10 @@ func (o *Output) Load(ctx context.Context) error {
 	if o.loaded && server == o.server {
 		return nil
 	}
+	// A failed flush leaves queued outcomes. Written later, they would change the rows that are read here.
+	if err := o.d.Handover(ctx, ""); err != nil {
+		return fmt.Errorf("telling: %w", err)
+	}
 	for r, e := range o.appl {
 		e.have = nil
 		o.dirtyA[r] = struct{}{}

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -115,5 +116,26 @@ func TestOutputLeftOver(t *testing.T) {
 	flush(t, out())
 	if got := row(); got != nil || status() != "" {
 		t.Errorf("left: %v, %s", got, status())
+	}
+}
+
+// If a flush fails after a row was deleted, and the row is set again before the next one, the row has its status. The
+// deletion that is still queued does not take it away.
+func TestDeletedAndSetAgainAfterAFailure(t *testing.T) {
+	out, _, status := start(t)
+	b, s := out(), Row{"S", "k"}
+	b.Report(s, "failed", "no")
+	flush(t, b)
+	b.Unreport(s)
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	b.loaded = false // as while a flush is under way
+	if err := b.flushState(away); err == nil {
+		t.Fatal("Redis is away, and the status was written")
+	}
+	b.Report(s, "failed", "no")
+	flush(t, b)
+	if got := status(); got != "failed|no|tammgrd" {
+		t.Errorf("status %q", got)
 	}
 }

@@ -56,7 +56,8 @@ func (t reported) look(ctx context.Context, names []string) (found []drift.Findi
 	for i, name := range names {
 		r := rowAt(t.config, name)
 		for _, table := range t.tables[r.Table] {
-			rows, places = append(rows, table.State+t.state.Separator()+r.Key), append(places, place{i, table})
+			rows = append(rows, table.State+t.state.Separator()+schema.StatusKey(r.Table, r.Key))
+			places = append(places, place{i, table})
 		}
 	}
 	said := make([]string, len(names)) // description of the missing status of each row; "" if the row has a status

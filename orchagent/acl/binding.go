@@ -180,13 +180,15 @@ func (o *Orch) rebind(ctx context.Context, in *instance) {
 	for _, tg := range o.terms.targets(in.table, in.def.stage) {
 		want[tg.name] = tg
 	}
+	was := in.refused
 	in.refused = nil
 	refuse := func(name string, err error) {
 		if in.refused == nil {
 			in.refused = map[string]error{}
 		}
-		in.refused[name] = err
-		o.asic.log.Error("ACL binding", "table", in.table.name, "port", name, "err", err)
+		if in.refused[name] = err; was[name] == nil {
+			o.asic.log.Error("ACL binding", "table", in.table.name, "port", name, "err", err)
+		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
 		if tg, ok := want[name]; ok && tg == in.bound[name].group.target && in.bound[name].member != sai.NullOID {

@@ -37,15 +37,16 @@ type crm struct {
 	groups      map[pointKey]int
 	entries     map[*instance]int
 	warned      map[string]int
-	unsupported map[sai.AttrID]bool // attributes that the ASIC does not support
-	written     map[string]bool     // set of keys of the rows written to COUNTERS_DB
+	unsupported map[sai.AttrID]bool         // attributes that the ASIC does not support
+	written     map[string]swss.FieldValues // the rows written to COUNTERS_DB
 }
 
 func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	c.table = swss.NewTable(r.DB(swss.CountersDB), schema.CountersCRM)
 	c.config, c.rows = schema.DefaultCRM(), map[string]schema.CRM{}
 	c.tables, c.groups, c.entries = map[pointKey]int{}, map[pointKey]int{}, map[*instance]int{}
-	c.warned, c.unsupported, c.written = map[string]int{}, map[sai.AttrID]bool{}, map[string]bool{}
+	c.warned, c.unsupported = map[string]int{}, map[sai.AttrID]bool{}
+	c.written = map[string]swss.FieldValues{}
 	old, err := c.table.Keys(ctx)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 }
 
 // row applies a row of CRM. As in SONiC, the key may be anything. If there are several valid rows, the row with the
-// smallest key applies.
+// smallest key applies, and the others wait.
 func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 	delete(c.rows, t.Key)
 	if t.Op == orch.Del {
@@ -66,12 +67,18 @@ func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 		config, err := schema.ParseCRM(t.Key, t.Fields)
 		if err == nil {
 			c.rows[t.Key] = config
+		} else {
+			reportConfig(ctx, daemon, schema.StateCRM, t.Key, err)
 		}
-		reportConfig(ctx, daemon, schema.StateCRM, t.Key, err)
 	}
 	c.config = schema.DefaultCRM()
-	if len(c.rows) > 0 {
-		c.config = c.rows[slices.Min(slices.Collect(maps.Keys(c.rows)))]
+	keys := slices.Sorted(maps.Keys(c.rows))
+	for i, key := range keys {
+		var err error
+		if c.config = c.rows[keys[0]]; i > 0 {
+			err = orch.Wait("CRM row", keys[0], "%s|%s comes first, and one row applies", schema.CfgCRM, keys[0])
+		}
+		reportConfig(ctx, daemon, schema.StateCRM, key, err)
 	}
 }
 
@@ -125,19 +132,26 @@ func (c *crm) poll(ctx context.Context, _ time.Time) error {
 	}
 	c.pollOthers(ctx, rows)
 	var stale []string
-	for k := range c.written {
+	unknown := map[string][]string{} // fields that the ASIC does not report any more
+	for k, was := range c.written {
 		if rows[k] == nil {
 			stale = append(stale, k)
+			continue
+		}
+		for field := range was {
+			if _, ok := rows[k][field]; !ok {
+				unknown[k] = append(unknown[k], field)
+			}
 		}
 	}
 	slices.Sort(stale)
 	if err := c.table.DelMany(ctx, stale); err != nil {
 		return err
 	}
-	c.written = map[string]bool{}
-	for k := range rows {
-		c.written[k] = true
+	if err := c.table.HDelMany(ctx, unknown); err != nil {
+		return err
 	}
+	c.written = rows
 	return c.table.SetMany(ctx, rows)
 }
 
@@ -203,8 +217,9 @@ func (c *crm) pollTable(
 	if !ok {
 		return
 	}
-	n, _ := v.(sai.Uint)
-	c.write(rows, key, res, used, uint64(n))
+	if n, ok := v.(sai.Uint); ok {
+		c.write(rows, key, res, used, uint64(n))
+	}
 }
 
 // get reads one attribute. Once the ASIC reports that it does not support the attribute, get does not ask again.

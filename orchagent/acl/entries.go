@@ -356,7 +356,9 @@ func (p *programmer) change(ctx context.Context, c *change, sets []sai.Attr) err
 	}
 	for _, a := range sets {
 		if err := p.asic.api.Set(ctx, k, a); err != nil {
-			return rolledBack(ctx, &undo, err)
+			undoErr := undo.Rollback(ctx)
+			e.unsure = undoErr != nil
+			return errors.Join(err, undoErr)
 		}
 		was := p.asic.former(e, a.ID)
 		undo.Push(a.ID.String(), func(ctx context.Context) error { return p.asic.api.Set(ctx, k, was) })

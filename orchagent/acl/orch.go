@@ -326,11 +326,13 @@ func (o *Orch) tableOf(name string) *table {
 	return t
 }
 
-func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
+func (o *Orch) ruleRow(ctx context.Context, t orch.Task) {
 	k, ok := schema.ParseACLRuleKey(schema.ConfigKey(t.Key))
 	if !ok {
 		if t.Op == orch.Set {
 			o.asic.log.Warn("a key of ACL_RULE_TABLE that names no rule", "key", t.Key)
+			_, err := schema.ParseACLRule(schema.ACLTableType{Name: schema.ACLTypeTAM}, schema.ConfigKey(t.Key), nil)
+			reportConfig(ctx, o.daemon, schema.StateACLRule, schema.ConfigKey(t.Key), err)
 		}
 		return
 	}

@@ -160,7 +160,7 @@ func (o *Orch) planEntry(w *work, c *change) {
 func (o *Orch) planChange(w *work, c *change) {
 	sets, ok := c.have.spec.diff(c.spec)
 	switch {
-	case !ok || c.rule.replace:
+	case !ok || c.rule.replace || c.have.unsure:
 		w.remake = append(w.remake, c)
 	case len(sets) > 0 || !slices.Equal(c.have.ranges, c.spec.ranges):
 		w.set = append(w.set, c)
@@ -326,11 +326,16 @@ func sortedRules(m map[schema.ACLRuleKey]*rule) []*rule {
 	return slices.SortedFunc(maps.Values(m), func(a, b *rule) int { return compareKeys(a.key, b.key) })
 }
 
-// leaves reports whether the ASIC still has a table of t that must go.
+// leaves reports whether the ASIC still has a table or a binding of t that must go.
 func (t *table) leaves() bool {
 	for _, in := range t.instances {
 		if in.doomed {
 			return true
+		}
+		for name := range in.refused {
+			if in.bound[name] != nil {
+				return true
+			}
 		}
 	}
 	return false

@@ -77,6 +77,7 @@ type entry struct {
 	ranges  []rangeKey
 	sampler samplerKey
 	fresh   bool   // whether it was made in this pass
+	unsure  bool   // whether its attributes may differ from spec, because a change failed and could not be undone
 	changed uint64 // number of its last change, unique among all entries
 }
 

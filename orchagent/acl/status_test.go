@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -90,6 +91,8 @@ func TestConfigRows(t *testing.T) {
 	set(schema.CfgCRM, "b", swss.FieldValues{"polling_interval": "9"})
 	set(schema.CfgCRM, "a", swss.FieldValues{"polling_interval": "8"})
 	want(10000, 8)
+	b.WantStatus(schema.StateCRM, "a", "active")
+	b.WantStatus(schema.StateCRM, "b", "pending: CRM|a comes first, and one row applies")
 	for _, key := range []string{"a", "b", "Config"} {
 		if err := swss.NewTable(config, schema.CfgCRM).Del(b.Ctx, key); err != nil {
 			t.Fatal(err)
@@ -123,6 +126,44 @@ func TestCRMAsksAgain(t *testing.T) {
 			t.Errorf("%s: asked again %v, want %v", tt.status, asked, tt.asked)
 		}
 	}
+}
+
+// attrUnknown is an ASIC that does not return an attribute.
+type attrUnknown struct {
+	sai.API
+	attr sai.AttrID
+}
+
+func (a attrUnknown) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if want[0].ID == a.attr {
+		return nil, sai.StatusFailure
+	}
+	return a.API.Get(ctx, k, want)
+}
+
+// A number that the ASIC does not report any more disappears from the row. The other numbers stay.
+func TestCRMForgetsUnknownNumbers(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.table("T", "L3", "")
+	b.Step()
+	c := &b.orch.asic.crm
+	key := fmt.Sprintf("ACL_TABLE_STATS:0x%x", uint64(b.Rec.LiveOf(sai.ObjectTypeACLTable)[0].OID))
+	poll := func(counters bool) {
+		t.Helper()
+		if err := c.poll(b.Ctx, b.Now); err != nil {
+			t.Fatal(err)
+		}
+		row := b.Row(swss.CountersDB, schema.CountersCRM, key)
+		_, has := row["crm_stats_acl_counter_available"]
+		if _, entries := row["crm_stats_acl_entry_available"]; !entries || has != counters {
+			t.Errorf("the row is %v, with counters: %v", row, counters)
+		}
+	}
+	poll(true)
+	c.api = attrUnknown{b.Rec, sai.ACLTableAttrAvailableACLCounter}
+	poll(false)
+	c.api = b.Rec
+	poll(true)
 }
 
 // A resource is exceeded from its high threshold on, until it is down to its low one. Thresholds that are no

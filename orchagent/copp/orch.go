@@ -8,6 +8,7 @@ package copp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -43,10 +44,18 @@ type Orch struct {
 	can     map[sai.AttrID]sai.Enums // supported values of policer attributes; no entry if unknown
 	groups  map[string]*group
 	traps   map[string]*object // by SONiC's name
+	refused map[string]refusal // traps that the ASIC refused, by name
 	garbage []sai.Key          // policers that are no longer in use
 	counts  counters
 	state   *swss.Table     // COPP_TRAP_TABLE
 	told    map[string]bool // traps that are installed by that table; nil if it has not been read
+}
+
+// A refusal is SAI's error for a trap. It holds until the row of the trap's group changes, or the trap is in another
+// group, or the error may be over.
+type refusal struct {
+	group string
+	err   error
 }
 
 // An object is an object in the ASIC, with its attributes.
@@ -89,7 +98,7 @@ var actions = map[string]sai.Enum{
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), can: map[sai.AttrID]sai.Enums{},
-		groups: map[string]*group{}, traps: map[string]*object{},
+		groups: map[string]*group{}, traps: map[string]*object{}, refused: map[string]refusal{},
 		state: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateCOPPTrap),
 	}
 	o.probe(ctx, cfg.Switch)
@@ -117,11 +126,12 @@ func row(group string) orch.RowKey { return orch.Row(schema.AppCOPP, group) }
 // A plan is the target state of the rows.
 type plan struct {
 	groups map[string]schema.COPPGroup
-	owner  map[string]string // group of each trap
+	owner  map[string]string  // group of each trap
+	bad    map[string][]error // errors of the traps that a group lacks
 }
 
 func (o *Orch) plan() *plan {
-	p := &plan{groups: map[string]schema.COPPGroup{}, owner: map[string]string{}}
+	p := &plan{groups: map[string]schema.COPPGroup{}, owner: map[string]string{}, bad: map[string][]error{}}
 	for _, key := range o.ledger.Keys(schema.AppCOPP) {
 		k := row(key)
 		if !o.applied {
@@ -132,17 +142,24 @@ func (o *Orch) plan() *plan {
 			continue
 		}
 		g, err := schema.ParseCOPPGroup(key, o.ledger.Rows[k])
+		if known, ok := schema.WithKnownTraps(o.ledger.Rows[k]); ok {
+			var rest error
+			if g, rest = schema.ParseCOPPGroup(key, known); rest == nil {
+				p.bad[key], err = append(p.bad[key], err), nil
+			}
+		}
 		if err == nil {
 			err = o.supported(&g)
 		}
 		if err != nil {
+			delete(p.bad, key)
 			o.ledger.Why[k] = err
 			continue
 		}
 		p.groups[key] = g
 		for _, t := range g.Traps {
 			if other, taken := p.owner[t]; taken {
-				o.ledger.Why[k] = fmt.Errorf("trap %s is in group %s", t, other)
+				p.bad[key] = append(p.bad[key], fmt.Errorf("trap %s is in group %s", t, other))
 				continue
 			}
 			p.owner[t] = key
@@ -151,14 +168,35 @@ func (o *Orch) plan() *plan {
 	return p
 }
 
+// reportTraps records for each group the traps that it lacks. As in SONiC, they do not keep its other traps out.
+func (o *Orch) reportTraps(p *plan) {
+	for key, bad := range p.bad {
+		for name, group := range p.owner {
+			if group == key && o.traps[name] != nil {
+				bad = append(bad, errors.New("the group's other traps are in the ASIC"))
+				break
+			}
+		}
+		err := bad[0]
+		for _, more := range bad[1:] {
+			err = fmt.Errorf("%w; %w", err, more)
+		}
+		o.ledger.Why[row(key)] = err
+	}
+}
+
 // pass brings the ASIC to the target state. A refusal changes the plan, and removals may have freed capacity, so there
 // may be several rounds.
 func (o *Orch) pass(ctx context.Context) error {
+	maps.DeleteFunc(o.refused, func(_ string, r refusal) bool {
+		return orch.Retryable(r.err) || slices.Contains(o.ledger.Changed, row(r.group))
+	})
 	for range o.ledger.Passes {
 		p := o.plan()
 		o.removeTraps(ctx, p)
 		o.makeGroups(ctx, p)
 		o.makeTraps(ctx, p)
+		o.reportTraps(p)
 		o.removeGroups(ctx, p)
 		if o.collect(ctx) {
 			o.ledger.Freed()
@@ -194,16 +232,40 @@ func (o *Orch) makeTraps(ctx context.Context, p *plan) {
 		if !ok || own == nil || o.ledger.Refused(row(group)) {
 			continue
 		}
-		attrs := []sai.Attr{
-			{ID: sai.HostifTrapAttrTrapType, Value: typ},
-			{ID: sai.HostifTrapAttrPacketAction, Value: actions[g.Action]},
-			{ID: sai.HostifTrapAttrTrapPriority, Value: sai.Uint(g.Priority)},
-			{ID: sai.HostifTrapAttrTrapGroup, Value: own.key.OID},
+		err := o.refused[name].err
+		if o.refused[name].group != group {
+			err = o.makeTrap(ctx, name, group, []sai.Attr{
+				{ID: sai.HostifTrapAttrTrapType, Value: typ},
+				{ID: sai.HostifTrapAttrPacketAction, Value: actions[g.Action]},
+				{ID: sai.HostifTrapAttrTrapPriority, Value: sai.Uint(g.Priority)},
+				{ID: sai.HostifTrapAttrTrapGroup, Value: own.key.OID},
+			})
 		}
-		if err := o.make(ctx, o.traps, name, sai.ObjectTypeHostifTrap, attrs); err != nil {
-			o.ledger.Fail(row(group), "trap "+name, err)
+		if err == nil {
+			continue
+		}
+		p.bad[group] = append(p.bad[group], err)
+		// what the trap was before is not what a row asks for
+		if o.traps[name] != nil && o.remove(ctx, o.traps[name].key, "trap "+name) {
+			delete(o.traps, name)
 		}
 	}
+}
+
+// makeTrap makes or changes a trap, and records whether the ASIC refused it.
+func (o *Orch) makeTrap(ctx context.Context, name, group string, attrs []sai.Attr) error {
+	err := o.make(ctx, o.traps, name, sai.ObjectTypeHostifTrap, attrs)
+	if err == nil {
+		delete(o.refused, name)
+		return nil
+	}
+	err = fmt.Errorf("trap %s: %w", name, err)
+	o.refused[name] = refusal{group, err}
+	o.ledger.LogError("SAI failed", "row", row(group).String(), "err", err)
+	if errors.Is(err, swss.ErrUnavailable) {
+		o.ledger.Again()
+	}
+	return err
 }
 
 // make creates an object or sets the attributes that differ. If a step fails, nothing changes.

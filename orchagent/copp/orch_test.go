@@ -153,6 +153,55 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+// A trap that is unknown, that the ASIC refuses, or that is in another group does not keep a group's other traps out.
+// The status names it, and a refused trap is tried again when the row is written again.
+func TestOneTrapOfAGroupIsBad(t *testing.T) {
+	b := newBench(t)
+	traps := func() (list []string) {
+		for name := range b.orch.traps {
+			list = append(list, name)
+		}
+		slices.Sort(list)
+		return list
+	}
+	want := func(status, reason string, names ...string) {
+		t.Helper()
+		if got := b.status("g"); got != strings.TrimSuffix(status+": "+reason, ": ") {
+			t.Errorf("status %q\nwant   %s: %s", got, status, reason)
+		}
+		if d := cmp.Diff(names, traps()); d != "" {
+			t.Errorf("traps: %s", d)
+		}
+	}
+	const others = "; the group's other traps are in the ASIC"
+	const unsupported = "trap udld: the switch does not support it (SAI_STATUS_NOT_SUPPORTED)"
+	b.do("g trap_ids=bgp,bgq,lacp queue=4")
+	_, err := schema.ParseCOPPGroup("g", map[string]string{"trap_ids": "bgp,bgq,lacp"})
+	want("failed", schema.Reason(err)+others, "bgp", "lacp")
+	b.do("f trap_ids=arp_req")
+	b.do("g trap_ids=arp_req,bgp,lacp queue=4")
+	want("failed", "trap arp_req is in group f"+others, "arp_req", "bgp", "lacp")
+	b.do("-f")
+	want("active", "", "arp_req", "bgp", "lacp")
+	b.Rec.FailAt(1, sai.StatusNotSupported)
+	b.do("g trap_ids=arp_req,bgp,lacp,udld queue=4")
+	want("failed", unsupported+others, "arp_req", "bgp", "lacp")
+	b.do("f trap_ids=ssh")
+	want("failed", unsupported+others, "arp_req", "bgp", "lacp", "ssh")
+	b.do("g trap_ids=arp_req,bgp,lacp,udld queue=4")
+	want("active", "", "arp_req", "bgp", "lacp", "ssh", "udld")
+	b.Rec.FailAt(1, sai.StatusFailure)
+	b.do("g trap_action=copy trap_ids=arp_req,bgp,lacp,udld queue=4") // arp_req cannot be changed
+	if got := traps(); !slices.Equal(got, []string{"bgp", "lacp", "ssh", "udld"}) ||
+		!strings.HasPrefix(b.status("g"), "failed: trap arp_req: set ") || !strings.HasSuffix(b.status("g"), others) {
+		t.Errorf("%s: %v", b.status("g"), got)
+	}
+	b.do("-g", "-f")
+	if got := b.asic(); len(got) > 0 {
+		t.Errorf("left over: %v", got)
+	}
+}
+
 // Every trap that rows can name is one of SAI's.
 func TestTrapNames(t *testing.T) {
 	for _, name := range schema.COPPTraps() {

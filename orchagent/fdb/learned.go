@@ -30,15 +30,52 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	return nil
 }
 
-// learn records the location of an address. Static entries are not learned.
+// learn records the location of an address. Static entries are not learned. If the location has no name, the address
+// has no row: it is no longer where the row says.
 func (o *Orch) learn(e sai.FDBEntry, bridgePort sai.OID) {
 	key, ok := o.stateKey(e)
 	port := o.ports.BridgePortName(bridgePort)
-	if _, static := o.owner[e]; !ok || port == "" || static {
+	if _, static := o.owner[e]; !ok || static {
 		return
 	}
-	o.learned[key] = swss.FieldValues{"port": port, "type": schema.FDBDynamic}
-	o.dirty[key] = struct{}{}
+	if port == "" {
+		o.log.Warn("an address was learned at an unknown bridge port", "address", key, "bridge port", bridgePort)
+		o.forget(e)
+		return
+	}
+	row := swss.FieldValues{"port": port, "type": schema.FDBDynamic}
+	if !maps.Equal(o.learned[key], row) {
+		o.learned[key] = row
+		o.dirty[key] = struct{}{}
+	}
+}
+
+// Learned replaces the learned addresses by those that the ASIC has, after events may have been lost. Dynamic entries
+// of FDB_TABLE that the ASIC no longer has have aged.
+func (o *Orch) Learned(all []sai.FDBEvent) {
+	had := o.learned
+	o.learned = make(map[string]swss.FieldValues, len(all))
+	there := make(map[sai.FDBEntry]bool, len(all))
+	for _, e := range all {
+		there[e.Entry] = true
+		key, ok := o.stateKey(e.Entry)
+		if row := had[key]; ok && row != nil {
+			o.learned[key] = row // it is written
+		}
+		bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
+		bridgePort, _ := bp.(sai.OID)
+		o.learn(e.Entry, bridgePort)
+	}
+	for key := range had {
+		if o.learned[key] == nil {
+			o.dirty[key] = struct{}{}
+		}
+	}
+	for key, e := range o.entries {
+		if e.spec.kind == sai.FDBEntryTypeDynamic && !there[e.key] {
+			o.age(key)
+		}
+	}
 }
 
 func (o *Orch) forget(e sai.FDBEntry) {
@@ -47,10 +84,15 @@ func (o *Orch) forget(e sai.FDBEntry) {
 		o.dirty[key] = struct{}{}
 	}
 	if key, ok := o.owner[e]; ok && o.entries[key].spec.kind == sai.FDBEntryTypeDynamic {
-		o.drop(key) // the entry is dynamic: its row in FDB_TABLE lets it age
-		delete(o.rows, key)
-		delete(o.ledger.Rows, rowKey(key))
+		o.age(key)
 	}
+}
+
+// age records that a dynamic entry of FDB_TABLE has aged, as its row lets it.
+func (o *Orch) age(key string) {
+	o.drop(key)
+	delete(o.rows, key)
+	delete(o.ledger.Rows, rowKey(key))
 }
 
 // forgetAll forgets the addresses learned in a VLAN and at a port. "" stands for any.
@@ -71,7 +113,12 @@ func (o *Orch) flushed(e sai.FDBEntry, bridgePort sai.OID) {
 		o.forget(e)
 		return
 	}
-	o.forgetAll(o.ports.VLANName(e.BV), o.ports.BridgePortName(bridgePort))
+	vlan, port := o.ports.VLANName(e.BV), o.ports.BridgePortName(bridgePort)
+	if e.BV != 0 && vlan == "" || bridgePort != 0 && port == "" {
+		o.log.Warn("addresses of an unknown VLAN or bridge port were flushed", "VLAN", e.BV, "bridge port", bridgePort)
+		return
+	}
+	o.forgetAll(vlan, port)
 }
 
 // stateKey returns the key of an entry in STATE_DB.

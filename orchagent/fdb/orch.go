@@ -98,18 +98,16 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
 		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), schema.FlushFDBChannel)
 	}, o.flushRequest)
+	cfg.Daemon.OnFlush(func() {
+		for _, rows := range []map[string]swss.FieldValues{o.learned, o.fixed} {
+			for key := range rows {
+				o.dirty[key] = struct{}{}
+			}
+		}
+	})
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Downs().Subscribe(o.portDown)
 	return o, nil
-}
-
-// Adopted notifies the orch that the ASIC is unchanged, with the addresses that it had learned.
-func (o *Orch) Adopted(learned []sai.FDBEvent) {
-	for _, e := range learned {
-		bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
-		bridgePort, _ := bp.(sai.OID)
-		o.learn(e.Entry, bridgePort)
-	}
 }
 
 // ViewApplied notifies the orch that syncd has applied the view to the ASIC. Addresses learned for a previous orchagent

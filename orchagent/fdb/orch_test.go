@@ -214,6 +214,67 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
+// If events may have been lost, the rows of STATE_DB become those of the addresses that the ASIC has. Static entries
+// stay, and dynamic ones that the ASIC no longer has have aged.
+func TestLostEvents(t *testing.T) {
+	b := newBench(t)
+	const mac = "02:00:00:00:00:0"
+	b.do("Vlan10:"+mac+"1 port=Ethernet0", "Vlan10:"+mac+"2 port=Ethernet0 type=dynamic",
+		"Vlan10:"+mac+"3 port=Ethernet0 type=dynamic",
+		"learned Vlan10:"+mac+"5 Ethernet0", "learned Vlan10:"+mac+"6 Ethernet0", "learned Vlan10:"+mac+"7 Ethernet0")
+	has := func(address byte, port string) sai.FDBEvent {
+		return sai.FDBEvent{
+			Event: sai.FDBEventLearned,
+			Entry: sai.FDBEntry{Switch: b.orch.switchID, MAC: sai.MAC{2, 0, 0, 0, 0, address}, BV: b.ports.vlans["Vlan10"]},
+			Attrs: []sai.Attr{{ID: sai.FDBEntryAttrBridgePortID, Value: b.ports.bridge[port]}},
+		}
+	}
+	b.orch.Learned([]sai.FDBEvent{
+		has(3, "Ethernet0"), has(5, "Ethernet0"), has(6, "Ethernet4"), has(8, "Ethernet4"),
+	})
+	b.Step()
+	want := []string{
+		"Vlan10:" + mac + "1 Ethernet0 static", "Vlan10:" + mac + "3 Ethernet0 dynamic",
+		"Vlan10:" + mac + "5 Ethernet0 dynamic", "Vlan10:" + mac + "6 Ethernet4 dynamic",
+		"Vlan10:" + mac + "8 Ethernet4 dynamic",
+	}
+	if d := cmp.Diff(want, b.rows(schema.StateFDB)); d != "" {
+		t.Error(d)
+	}
+}
+
+// An address that moves to a bridge port without a name has no row. A flush of a VLAN or bridge port that is not known
+// is not a flush of everything.
+func TestUnknownPlaces(t *testing.T) {
+	b := newBench(t)
+	const mac = "02:00:00:00:00:0"
+	b.do("learned Vlan10:"+mac+"1 Ethernet0", "learned Vlan10:"+mac+"2 Ethernet0", "move Vlan10:"+mac+"2 Ethernet8")
+	want := []string{"Vlan10:" + mac + "1 Ethernet0 dynamic"}
+	if d := cmp.Diff(want, b.rows(schema.StateFDB)); d != "" {
+		t.Error(d)
+	}
+	const unknown = sai.OID(0x99)
+	for _, e := range []sai.FDBEvent{
+		{Event: sai.FDBEventFlushed, Entry: sai.FDBEntry{BV: unknown}},
+		{Event: sai.FDBEventFlushed, Attrs: []sai.Attr{{ID: sai.FDBEntryAttrBridgePortID, Value: unknown}}},
+	} {
+		if err := b.orch.Notify(b.Ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Step()
+	if d := cmp.Diff(want, b.rows(schema.StateFDB)); d != "" {
+		t.Error(d)
+	}
+	if err := b.orch.Notify(b.Ctx, sai.FDBEvent{Event: sai.FDBEventFlushed}); err != nil {
+		t.Fatal(err)
+	}
+	b.Step()
+	if got := b.rows(schema.StateFDB); len(got) > 0 {
+		t.Errorf("after a flush of everything: %v", got)
+	}
+}
+
 // Whatever the order of changes, the ASIC and the status depend only on the last rows and members.
 func TestConvergence(t *testing.T) {
 	lines := []string{

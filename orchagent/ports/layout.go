@@ -120,7 +120,7 @@ func (o *Orch) Up(name string) bool {
 }
 
 // MAC returns the switch's own address.
-func (o *Orch) MAC() sai.MAC { return o.mac }
+func (o *Orch) MAC() sai.MAC { return o.mac.now }
 
 // CPU returns the CPU port.
 func (o *Orch) CPU() sai.OID { return o.asic.chip.cpu }

@@ -2,9 +2,11 @@ package ports
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -92,4 +94,44 @@ func TestSwitchSettings(t *testing.T) {
 			t.Errorf("%v: %q, want %q", tt.fields, got, tt.want)
 		}
 	}
+}
+
+// The status of the switch reports an address that is not valid or that the ASIC refuses. A refused one is set again
+// after a second, although no row changes.
+func TestSwitchAddress(t *testing.T) {
+	b := newSwitch(t)
+	b.Set(schema.AppSwitch, schema.SwitchKey, "fdb_aging_time", "600")
+	b.Step()
+	config := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata)
+	set := func(mac string) {
+		t.Helper()
+		if err := config.Set(b.Ctx, schema.MetadataKey, swss.FieldValues{"mac": mac}); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+	}
+	want := func(status string, mac sai.MAC) {
+		t.Helper()
+		got := b.Status(schema.StateSwitch + "|" + schema.SwitchKey)
+		if !strings.HasPrefix(got, status) || b.orch.MAC() != mac {
+			t.Errorf("status %q, address %s; want %q, %s", got, schema.MAC(b.orch.MAC()), status, schema.MAC(mac))
+		}
+	}
+	const refused = "failed: set the switch's MAC: "
+	two, three := sai.MAC{2, 0, 0, 0, 0, 2}, sai.MAC{2, 0, 0, 0, 0, 3}
+	set(schema.MAC(two).String())
+	want("active", two)
+	b.Rec.FailAt(1, sai.StatusFailure)
+	set(schema.MAC(three).String())
+	want(refused, two)
+	b.Set(schema.AppSwitch, schema.SwitchKey, "fdb_aging_time", "30") // another setting does not hide it
+	b.Step()
+	want(refused, two)
+	b.Pass(retryPeriod)
+	want("active", three)
+	set("02:00:00:00:00")
+	_, err := schema.ParseDeviceMetadata(schema.MetadataKey, map[string]string{"mac": "02:00:00:00:00"})
+	want("failed: DEVICE_METADATA|localhost: "+schema.Reason(err)+"; the switch has 00:00:00:00:00:00", sai.MAC{})
+	set(schema.MAC(two).String())
+	want("active", two)
 }

@@ -32,12 +32,13 @@ type Orch struct {
 	ready   bool // whether all configured ports are in the ledger
 	applied bool // whether the view of the ASIC is complete
 
-	mac, fallback sai.MAC // the switch's own address
+	daemon *orch.Daemon
+	mac    switchMAC
 
 	plan     *plan // the plan that was last applied, or is being applied
 	turned   turns
 	stuck    map[string]error // why ports of the ASIC without a row are still there, by laneKey
-	settings schema.Switch
+	settings settings
 
 	changes  orch.Topic[[]string]
 	layout   orch.Topic[struct{}]
@@ -55,7 +56,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	o := &Orch{
-		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), mac: cfg.MAC, fallback: cfg.Fallback,
+		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), daemon: cfg.Daemon,
+		mac:   switchMAC{now: cfg.MAC, want: cfg.MAC, fallback: cfg.Fallback},
 		stuck: map[string]error{}, turned: turns{},
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
@@ -79,6 +81,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})
+	cfg.Daemon.Every(o.macRetry, o.applyMAC)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewConsumerState(l, appl, schema.AppSwitch)
 	}, schema.AppSwitch, orch.Each(o.setSwitch), orch.Reporting{StateTable: schema.StateSwitch, Adds: capabilityAdds})

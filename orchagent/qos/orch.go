@@ -61,6 +61,7 @@ type Orch struct {
 	garbage []sai.Key           // objects to be removed; each precedes the objects that it refers to
 	bound   map[attrKey]sai.OID // values of attributes of ports and queues
 	queues  map[string]*portQueues
+	unread  map[string]error // why the queues of a port are unknown
 	counts  counters
 }
 
@@ -92,6 +93,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, chip: cfg.Switch,
 		objects: map[orch.RowKey]*object{}, bound: map[attrKey]sai.OID{}, queues: map[string]*portQueues{},
+		unread: map[string]error{},
 	}
 	if err := o.counts.open(ctx, cfg); err != nil {
 		return nil, err
@@ -131,9 +133,11 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.counts.flush(ctx)
 }
 
-// readQueues reads the queues of new ports. It forgets the queues of ports that were removed, or are about to be.
+// readQueues reads the queues of new ports. It forgets the queues of ports that were removed, or are about to be. If
+// queues cannot be read, another pass tries it again soon.
 func (o *Orch) readQueues(ctx context.Context) {
-	there := map[string]bool{}
+	there, failed := map[string]bool{}, o.unread
+	o.unread = map[string]error{}
 	for _, name := range o.ports.Names() {
 		oid, _, ok := o.ports.Port(name)
 		if !ok {
@@ -147,8 +151,12 @@ func (o *Orch) readQueues(ctx context.Context) {
 		}
 		q, err := o.queuesOf(ctx, oid)
 		if err != nil {
-			o.log.Error("the queues of a port are not known", "port", name, "err", err)
+			if failed[name] == nil {
+				o.log.Error("the queues of a port are not known", "port", name, "err", err)
+			}
 			delete(o.queues, name)
+			o.unread[name] = err
+			o.ledger.Again()
 			continue
 		}
 		o.queues[name] = q

@@ -1,6 +1,7 @@
 package qos
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -255,5 +256,40 @@ func TestFailedRemovalIsRepeated(t *testing.T) {
 		if got := b.asic(); len(got) > 0 {
 			t.Errorf("call %d left %v", n, got)
 		}
+	}
+}
+
+// queuesUnknown is an ASIC whose ports do not return their queues.
+type queuesUnknown struct {
+	sai.API
+	unknown bool
+}
+
+func (q *queuesUnknown) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if q.unknown && want[0].ID == sai.PortAttrQoSQueueList {
+		return nil, sai.StatusFailure
+	}
+	return q.API.Get(ctx, k, want)
+}
+
+// If the queues of a port cannot be read, rows about them wait, with the reason. The queues are read again after a
+// second, although no row changes.
+func TestQueuesCannotBeRead(t *testing.T) {
+	b := newBench(t)
+	port := b.ports.Names()[0]
+	asic := &queuesUnknown{API: b.orch.api, unknown: true}
+	b.orch.api = asic
+	queue := port + ":3"
+	b.do("port- "+port, "port+ "+port)
+	b.do("SCHEDULER_TABLE:s type=STRICT", "QUEUE_TABLE:"+queue+" scheduler=s")
+	row := "QUEUE_TABLE|" + port + "|3"
+	want := "pending: the queues of " + port + " could not be read: "
+	if got := b.Status(row); !strings.HasPrefix(got, want) {
+		t.Errorf("status %q, want %q", got, want)
+	}
+	asic.unknown = false
+	b.Pass(2 * time.Second)
+	if got := b.Status(row); got != "active" {
+		t.Errorf("status %q", got)
 	}
 }

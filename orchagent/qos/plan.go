@@ -146,6 +146,10 @@ func (o *Orch) planQueues(p *plan, k orch.RowKey, q schema.QueueKey, uses ...use
 	var missing error
 	for _, name := range q.Ports {
 		pq := o.queues[name]
+		if err := o.unread[name]; err != nil {
+			missing = orch.Wait("port", name, "the queues of %s could not be read: %s", name, orch.Explain(err))
+			continue
+		}
 		if pq == nil {
 			missing = orch.Wait("port", name, "no port %s", name)
 			continue

@@ -19,7 +19,14 @@ import (
 func (o *Orch) Want(ctx context.Context, user string, to []netip.Addr) {
 	if !slices.Equal(o.asks.wants[user], to) {
 		o.asks.wants[user] = to
-		o.asks.flush(ctx, o.leads, o.hops)
+		o.flushAsks(ctx)
+	}
+}
+
+// flushAsks writes the requests for neighbours. If that fails, another pass tries it again soon.
+func (o *Orch) flushAsks(ctx context.Context) {
+	if !o.asks.flush(ctx, o.leads, o.hops) {
+		o.ledger.Again()
 	}
 }
 
@@ -50,9 +57,9 @@ func newAsker(ctx context.Context, appl *swss.DB, log *slog.Logger) (*asker, err
 	return a, nil
 }
 
-// flush writes the difference between the missing neighbours and the requested ones. Failed writes are repeated with
-// the next change.
-func (a *asker) flush(ctx context.Context, leads func(netip.Addr) (hop, error), known map[hop]*nextHop) {
+// flush writes the difference between the missing neighbours and the requested ones, and reports whether all was
+// written.
+func (a *asker) flush(ctx context.Context, leads func(netip.Addr) (hop, error), known map[hop]*nextHop) (all bool) {
 	missing := map[hop]bool{}
 	for _, list := range a.wants {
 		for _, to := range list {
@@ -62,16 +69,24 @@ func (a *asker) flush(ctx context.Context, leads func(netip.Addr) (hop, error), 
 		}
 	}
 	fields := swss.Pairs(swss.FieldValues{"mac": "00:00:00:00:00:00"})
+	all = true
 	for _, h := range sortedHops(missing) {
-		if !a.asked[h] && a.reported(h, a.rows.Set(ctx, h.key(), fields)) {
-			a.asked[h] = true
+		if !a.asked[h] {
+			a.asked[h] = a.reported(h, a.rows.Set(ctx, h.key(), fields))
+			all = all && a.asked[h]
 		}
 	}
 	for _, h := range sortedHops(a.asked) {
-		if !missing[h] && a.reported(h, a.rows.Del(ctx, h.key())) {
+		if missing[h] {
+			continue
+		}
+		if a.reported(h, a.rows.Del(ctx, h.key())) {
 			delete(a.asked, h)
+		} else {
+			all = false
 		}
 	}
+	return all
 }
 
 func (a *asker) reported(h hop, err error) bool {

@@ -141,7 +141,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.ledger.Retry()
 		}
 	}
-	o.asks.flush(ctx, o.leads, o.hops)
+	o.flushAsks(ctx)
 	return errors.Join(o.counts.flush(ctx), o.single.hash.Flush(ctx))
 }
 
@@ -189,7 +189,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	o.changes.Publish(ctx, struct{}{})
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
-	o.asks.flush(ctx, o.leads, o.hops)
+	o.flushAsks(ctx)
 	o.behind = o.behind || short
 	if err := o.single.hash.Flush(ctx); err != nil {
 		return touched, false

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -255,7 +256,7 @@ func (o *Orch) planRoute(p *plan, key string) {
 	case !taken || have.row.Table == "" && !have.cpu:
 		p.routes[r.Prefix] = spec
 	case have.link != "" && have.link == spec.link: // FRR has the same route
-	case have.cpu && spec.link != "": // as for the address of a loopback
+	case have.cpu && spec.link != "" && strings.HasPrefix(have.row.Key, spec.link+":"): // the interface's own address
 	case have.link != "":
 		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
 	case have.cpu:

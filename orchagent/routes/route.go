@@ -17,6 +17,9 @@ type target struct {
 	oid   sai.OID // CPU port, router interface, next hop or group
 	hop   hop     // the next hop, if the target is one
 	group string  // the group, if the target is one
+	// unsure means that the route in the ASIC may have other attributes: a change failed half-way, and so did the
+	// removal.
+	unsure bool
 }
 
 func (t target) attrs() []sai.Attr {
@@ -200,9 +203,9 @@ func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wan
 		}
 	}
 	const action, nextHop = 0, 1
-	set(func(have, want target) bool { return want.drop && !have.drop }, action)
-	set(func(have, want target) bool { return have.oid != want.oid }, nextHop)
-	set(func(have, want target) bool { return !want.drop && have.drop }, action)
+	set(func(have, want target) bool { return want.drop && (!have.drop || have.unsure) }, action)
+	set(func(have, want target) bool { return have.oid != want.oid || have.unsure }, nextHop)
+	set(func(have, want target) bool { return !want.drop && (have.drop || have.unsure) }, action)
 	var stuck []netip.Prefix
 	for _, prefix := range list {
 		if failed[prefix] {
@@ -214,6 +217,12 @@ func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wan
 		o.routes[prefix] = wanted[prefix]
 	}
 	o.removeRoutes(ctx, stuck)
+	for _, prefix := range stuck {
+		if left, is := o.routes[prefix]; is {
+			left.unsure = true
+			o.routes[prefix] = left
+		}
+	}
 }
 
 func (o *Orch) createRoutes(

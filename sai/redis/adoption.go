@@ -61,7 +61,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 		return fmt.Sprintf("%s and %s know different objects: %d", protocol.ASICState, protocol.KeyVIDToRID, cur.strays), nil
 	}
 	a.client.check.know(cur.graph)
-	a.target, a.learned = newAdoption(a.client, cur.graph), cur.learned
+	a.target = newAdoption(a.client, cur.graph)
 	a.API = a.target
 	a.target.keepsGets = a.client.syncd.nameless
 	a.target.repeatPolls, err = a.client.syncd.meetAgain(ctx)
@@ -83,10 +83,9 @@ func resume(ctx context.Context, c *Client) error {
 
 // A stateNow is the state of the ASIC according to ASIC_DB.
 type stateNow struct {
-	graph   *asicview.Graph
-	learned []*asicview.Node // addresses learned by the ASIC
-	bad     []string         // rows that cannot be parsed
-	strays  int              // number of objects that exist only in the rows, or only in the map of ids
+	graph  *asicview.Graph // without learned addresses
+	bad    []string        // rows that cannot be parsed
+	strays int             // number of objects that exist only in the rows, or only in the map of ids
 }
 
 // cameWith reads the ids of objects that came with the switch, including removed ones.
@@ -131,7 +130,7 @@ func (c *Client) readState(ctx context.Context) (stateNow, error) {
 			now.strays++
 		}
 	}
-	now.learned = asicview.RemoveLearned(now.graph)
+	asicview.RemoveLearned(now.graph)
 	now.graph.Link()
 	return now, nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sai/redis/asicview"
 	"tamtam/sai/redis/objectids"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
@@ -36,8 +35,6 @@ type Agent struct {
 	target        *adoption // nil means that orchs work on the ASIC itself
 	rebuildReason string    // reason why the current view adopts nothing; "" if it adopts
 	polls         []heldPoll
-
-	learned []*asicview.Node // addresses that the adopted ASIC had learned
 }
 
 // NewAgent returns the agent of a client.
@@ -104,7 +101,7 @@ func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 // InitView begins a new view of the ASIC's state. It forgets the objects known so far.
 func (a *Agent) InitView(ctx context.Context) error {
 	a.work(objectids.NewMap())
-	a.polls, a.learned = nil, nil
+	a.polls = nil
 	if err := a.record.read(ctx); err != nil {
 		return err
 	}
@@ -214,14 +211,29 @@ func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) 
 	return list, nil
 }
 
-// Learned returns the addresses that the ASIC had learned when [Agent.InitView] adopted it, as new events.
-func (a *Agent) Learned() []sai.FDBEvent {
-	var list []sai.FDBEvent
-	for _, n := range a.learned {
-		e := sai.MapEntry(n.Key.Entry, a.names.private).(sai.FDBEntry)
-		list = append(list, sai.FDBEvent{Event: sai.FDBEventLearned, Entry: e, Attrs: a.names.privateAttrs(n.SortedAttrs())})
+// Learned returns the addresses that the ASIC has learned, according to ASIC_STATE, as new events. A dynamic entry that
+// an orch has created is among them.
+func (a *Agent) Learned(ctx context.Context) ([]sai.FDBEvent, error) {
+	rows := protocol.ASICState + ":" + sai.ObjectTypeFDBEntry.String()
+	names, err := a.client.asic.Client().Keys(ctx, rows+":*").Result()
+	if err != nil {
+		return nil, &swss.Error{DB: swss.ASICDB, Op: "keys", Err: err}
 	}
-	return list
+	slices.Sort(names)
+	var list []sai.FDBEvent
+	err = a.client.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
+		k, err := keyOfRow(names[i])
+		if err != nil || row == nil {
+			return
+		}
+		attrs, err := protocol.ParseAttrs(sai.ObjectTypeFDBEntry, swss.Pairs(row))
+		if err != nil || !slices.ContainsFunc(attrs, func(a sai.Attr) bool { return a == learned }) {
+			return
+		}
+		e := sai.MapEntry(k.Entry, a.names.private).(sai.FDBEntry)
+		list = append(list, sai.FDBEvent{Event: sai.FDBEventLearned, Entry: e, Attrs: a.names.privateAttrs(attrs)})
+	})
+	return list, err
 }
 
 // Public returns an object's id in ASIC_DB. It returns false for an object made in a view that is not applied yet.

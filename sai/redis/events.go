@@ -1,9 +1,11 @@
 package sairedis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -16,49 +18,236 @@ import (
 	"tamtam/swss"
 )
 
-// maxLate is the maximum number of notifications that are delayed.
-const maxLate = 1024
-
-// A Notifier publishes the ASIC's notifications.
+// A Notifier publishes the ASIC's notifications. Those that cannot be published yet, because Redis is away or slow, or
+// because the current request has not given their object an id, stay pending. A newer notification about the same
+// address replaces a pending one, and so does one about the same state of a port. Thus the number of pending ones is
+// bounded by the sizes of the ASIC's tables, and no address is missing or left in ASIC_STATE however fast they change.
 type Notifier struct {
+	// Times returns how often a notification is published, for fault injection. nil means once.
+	Times func(sai.Notification) int
+
 	db      *swss.DB
 	log     *slog.Logger
 	objects *objectids.Translator
+	ready   chan struct{} // holds a value if a notification was added since Run last looked
+	sending chan struct{} // holds a value while no goroutine publishes
 
-	mu   sync.Mutex         // guards late
-	late []sai.Notification // notifications about objects that are not known yet
+	mu      sync.Mutex // guards the following fields
+	pending map[any]pendingNote
+	added   uint64                    // number of notifications so far
+	learned map[sai.FDBEntry]struct{} // learned addresses whose rows exist, with real ids
+	failed  bool                      // true if Redis did not answer the last time; guarded by sending
 }
 
-// Notify publishes a notification of the backend on NOTIFICATIONS, with virtual instead of real object ids. It writes
-// the rows of learned FDB entries. It may be called from within a call to the backend. A notification about an object
-// without a virtual id is kept until after the current request.
-func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
-	virtual, err := nt.virtual(n)
-	if err != nil {
-		nt.mu.Lock()
-		if len(nt.late) < maxLate {
-			nt.late = append(nt.late, n)
-		}
-		nt.mu.Unlock()
-		return
+// A pendingNote is a notification that is not published yet.
+type pendingNote struct {
+	sai.Notification
+	order uint64
+	// certain means that a later removal of the address must be published: this notification may already be published,
+	// or it replaces a pending removal.
+	certain bool
+}
+
+func newNotifier(db *swss.DB, log *slog.Logger, objects *objectids.Translator) *Notifier {
+	nt := &Notifier{
+		db: db, log: log, objects: objects, ready: make(chan struct{}, 1), sending: make(chan struct{}, 1),
+		pending: map[any]pendingNote{}, learned: map[sai.FDBEntry]struct{}{},
 	}
-	nt.publish(ctx, virtual)
+	nt.sending <- struct{}{}
+	return nt
 }
 
-// notifyLate publishes the notifications that arrived during the last request.
+// noteKey returns what a notification is about: a later one with the same key makes it obsolete. Both states of a port
+// are kept, since a port that was down for a moment has lost its addresses. An event about several addresses has no
+// address of its own.
+func noteKey(n sai.Notification) any {
+	if e, ok := n.(sai.FDBEvent); ok {
+		if e.Entry.MAC != (sai.MAC{}) {
+			return e.Entry
+		}
+		return fmt.Sprint(e)
+	}
+	return n
+}
+
+// isLearned reports whether an event is that the ASIC has learned the address.
+func isLearned(e sai.FDBEvent) bool {
+	return e.Event == sai.FDBEventLearned || e.Event == sai.FDBEventMove
+}
+
+// Add records a notification of the backend, which [Notifier.Run] publishes. It returns immediately, and may be called
+// from within a call to the backend.
+func (nt *Notifier) Add(n sai.Notification) {
+	nt.mu.Lock()
+	defer nt.mu.Unlock()
+	key := noteKey(n)
+	was, pending := nt.pending[key]
+	nt.added++
+	p := pendingNote{n, nt.added, was.certain}
+	if e, ok := n.(sai.FDBEvent); ok && pending {
+		old, _ := was.Notification.(sai.FDBEvent)
+		if _, known := nt.learned[e.Entry]; !isLearned(e) && isLearned(old) && !known && !was.certain {
+			delete(nt.pending, key) // the address came and went before it was published
+			return
+		}
+		p.certain = was.certain || !isLearned(old)
+	}
+	nt.pending[key] = p
+	select {
+	case nt.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Notify publishes a notification of the backend, and all that are pending, on NOTIFICATIONS, with virtual instead of
+// real object ids. It writes the rows of learned FDB entries. It may be called from within a call to the backend. A
+// notification about an object without a virtual id is kept until after the current request.
+func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
+	nt.Add(n)
+	if err := nt.publish(ctx, math.MaxUint64, false); err != nil {
+		nt.log.Warn("syncd: notifications wait", "error", err)
+	}
+}
+
+// publishAgain is the delay after which notifications that could not be published are published again.
+const publishAgain = 100 * time.Millisecond
+
+// Run publishes the notifications of [Notifier.Add] until ctx ends.
+func (nt *Notifier) Run(ctx context.Context) {
+	waits := false
+	for {
+		var again <-chan time.Time
+		if waits {
+			again = time.After(publishAgain)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-nt.ready:
+		case <-again:
+		}
+		err := nt.publish(ctx, math.MaxUint64, false)
+		if err != nil && !waits && ctx.Err() == nil {
+			nt.log.Warn("syncd: notifications wait", "error", err)
+		}
+		waits = err != nil
+	}
+}
+
+// notifyLate publishes the notifications that arrived during the last request. Those about objects that are still
+// unknown are discarded, if they are older than the end of the request.
 func (nt *Notifier) notifyLate(ctx context.Context) {
 	nt.mu.Lock()
-	late := nt.late
-	nt.late = nil
+	last, none := nt.added, len(nt.pending) == 0
 	nt.mu.Unlock()
-	for _, n := range late {
-		virtual, err := nt.virtual(n)
-		if err != nil {
-			nt.log.Warn("syncd: notification", "error", err)
-			continue
-		}
-		nt.publish(ctx, virtual)
+	if none {
+		return
 	}
+	if err := nt.publish(ctx, last, true); err != nil {
+		nt.log.Warn("syncd: notifications wait", "error", err)
+	}
+}
+
+// publishedAtOnce is the maximum number of notifications that are published in one round trip.
+const publishedAtOnce = 128
+
+// publish publishes the pending notifications up to a number, in their order. On error they stay pending. discard
+// means that those about unknown objects are discarded.
+func (nt *Notifier) publish(ctx context.Context, last uint64, discard bool) error {
+	select {
+	case <-nt.sending:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { nt.sending <- struct{}{} }()
+	if nt.failed { // a failed attempt to publish leaves more to be published
+		if err := nt.db.Client().Ping(ctx).Err(); err != nil {
+			return err
+		}
+	}
+	nt.mu.Lock()
+	var list []pendingNote
+	for _, p := range nt.pending {
+		if p.order <= last {
+			list = append(list, p)
+		}
+	}
+	nt.mu.Unlock()
+	slices.SortFunc(list, func(a, b pendingNote) int { return cmp.Compare(a.order, b.order) })
+	for chunk := range slices.Chunk(list, publishedAtOnce) {
+		err := nt.publishChunk(ctx, chunk, discard)
+		if nt.failed = err != nil; nt.failed {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishChunk publishes notifications in one round trip.
+func (nt *Notifier) publishChunk(ctx context.Context, list []pendingNote, discard bool) error {
+	var done []pendingNote
+	nt.mu.Lock()
+	for _, n := range list {
+		key := noteKey(n.Notification)
+		if now, ok := nt.pending[key]; ok {
+			now.certain = true
+			nt.pending[key] = now
+		}
+	}
+	nt.mu.Unlock()
+	_, err := nt.db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, n := range list {
+			virtual, err := nt.virtual(n.Notification)
+			if err != nil && !discard {
+				continue // the current request may give the object its id
+			}
+			if err == nil {
+				err = nt.send(ctx, p, n.Notification, virtual)
+			}
+			if done = append(done, n); err != nil {
+				nt.log.Warn("syncd: a notification is not published", "error", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	nt.mu.Lock()
+	defer nt.mu.Unlock()
+	for _, n := range done {
+		if e, ok := n.Notification.(sai.FDBEvent); ok {
+			if delete(nt.learned, e.Entry); isLearned(e) {
+				nt.learned[e.Entry] = struct{}{}
+			}
+		}
+		key := noteKey(n.Notification)
+		if now := nt.pending[key]; now.order == n.order {
+			delete(nt.pending, key)
+		}
+	}
+	return nil
+}
+
+// send adds the commands that publish a notification.
+func (nt *Notifier) send(ctx context.Context, p redis.Pipeliner, real, virtual sai.Notification) error {
+	times := 1
+	if nt.Times != nil {
+		times = nt.Times(real)
+	}
+	op, data, err := formatNotification(virtual)
+	if err != nil || times == 0 {
+		return err
+	}
+	if e, ok := virtual.(sai.FDBEvent); ok {
+		if err := learn(ctx, p, e); err != nil {
+			return err
+		}
+	}
+	for range times {
+		p.Publish(ctx, protocol.Notifications, swss.EncodeFields([]swss.Pair{{Field: op, Value: data}}))
+	}
+	return nil
 }
 
 // sayAgain is the interval at which the states of the ports are published again, since a message may be lost.
@@ -113,9 +302,14 @@ func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
 		n = e
 	case sai.FDBEvent:
 		e.Entry = sai.MapEntry(e.Entry, virtual).(sai.FDBEntry)
-		attrs := make([]sai.Attr, len(e.Attrs))
-		for i, a := range e.Attrs {
-			attrs[i] = sai.Attr{ID: a.ID, Value: sai.MapOIDs(a.Value, virtual)}
+		entry, attrs := unknown, make([]sai.Attr, 0, len(e.Attrs))
+		for _, a := range e.Attrs {
+			mapped := sai.Attr{ID: a.ID, Value: sai.MapOIDs(a.Value, virtual)}
+			if unknown != entry && !isLearned(e) { // the address is gone, and its bridge port may be gone too
+				unknown = entry
+				continue
+			}
+			attrs = append(attrs, mapped)
 		}
 		e.Attrs = attrs
 		n = e
@@ -127,23 +321,6 @@ func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
 		return nil, fmt.Errorf("%T names the object %s, which is not known", n, unknown)
 	}
 	return n, nil
-}
-
-// publish sends a notification. It is lost if Redis is away, as with SONiC.
-func (nt *Notifier) publish(ctx context.Context, n sai.Notification) {
-	op, data, err := formatNotification(n)
-	if err == nil {
-		_, err = nt.db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-			if e, ok := n.(sai.FDBEvent); ok {
-				err = learn(ctx, p, e)
-			}
-			p.Publish(ctx, protocol.Notifications, swss.EncodeFields([]swss.Pair{{Field: op, Value: data}}))
-			return err
-		})
-	}
-	if err != nil {
-		nt.log.Warn("syncd: notification", "error", err)
-	}
 }
 
 // learn stores or deletes the row of a learned FDB entry.

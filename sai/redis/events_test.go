@@ -2,6 +2,7 @@ package sairedis
 
 import (
 	"context"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -72,6 +73,101 @@ func TestNotifications(t *testing.T) {
 	g.server.Notifier.Notify(ctx, sai.FDBEvent{Event: sai.FDBEventAged, Entry: realEntry})
 	if got := g.row(swss.ASICDB, row); got != "" {
 		t.Errorf("row of the aged entry: %q", got)
+	}
+}
+
+// However many addresses the ASIC learns and forgets while nothing is published, the rows and messages are then those
+// of the addresses that it has. Addresses that came and went leave nothing. Nothing grows with the number of events.
+func TestPendingNotificationsAreBounded(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	l := swss.NewListener(r)
+	defer l.Close()
+	src := g.client.Notifications(l)
+	g.must("Sync", l.Sync(ctx))
+	g.createSwitch()
+	sw := sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)
+	vlan := g.get(sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
+	member := g.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs)[0]
+	bp := g.get(sai.Obj(sai.ObjectTypeVLANMember, member), sai.VLANMemberAttrBridgePortID).(sai.OID)
+	nt := g.server.Notifier
+	event := func(what sai.Enum, address int) sai.FDBEvent {
+		mac := sai.MAC{2, 0, 0, byte(address >> 16), byte(address >> 8), byte(address)}
+		return sai.FDBEvent{
+			Event: what, Entry: sai.FDBEntry{Switch: g.rid(protocol.SwitchVID), MAC: mac, BV: g.rid(vlan)},
+			Attrs: attrs(sai.FDBEntryAttrBridgePortID, g.rid(bp)),
+		}
+	}
+	const published, table = 10, 3000
+	for i := range published {
+		nt.Notify(ctx, event(sai.FDBEventLearned, i))
+	}
+	g.must("Sync", l.Sync(ctx))
+	need(src.Pops(ctx))(t)
+	for round := range 4 { // the table is full of other addresses each time, and the last ones stay
+		for i := range table {
+			nt.Add(event(sai.FDBEventLearned, 1000+round*table+i))
+		}
+		if round == 3 {
+			break
+		}
+		for i := range table {
+			nt.Add(event(sai.FDBEventAged, 1000+round*table+i))
+		}
+	}
+	for i := range published {
+		nt.Add(event(sai.FDBEventAged, i))
+	}
+	if n := len(nt.pending); n != table+published {
+		t.Errorf("%d notifications are pending, want %d", n, table+published)
+	}
+	g.must("publish", nt.publish(ctx, math.MaxUint64, false))
+	g.must("Sync", l.Sync(ctx))
+	if got := need(src.Pops(ctx))(t); len(got) != table+published {
+		t.Errorf("%d messages, want %d", len(got), table+published)
+	}
+	rows := r.DB(swss.ASICDB).Client().Keys(ctx, "ASIC_STATE:SAI_OBJECT_TYPE_FDB_ENTRY:*").Val()
+	if len(rows) != table {
+		t.Errorf("%d rows, want %d", len(rows), table)
+	}
+	if len(nt.pending) != 0 || len(nt.learned) != table {
+		t.Errorf("%d pending and %d learned", len(nt.pending), len(nt.learned))
+	}
+}
+
+// A notification that Redis did not accept is published once Redis answers. An address that is forgotten meanwhile is
+// reported as forgotten, since the first message may have been published.
+func TestNotificationsWaitForRedis(t *testing.T) {
+	ctx := context.Background()
+	redis := swsstest.StartServer(t)
+	g := newRig(t, redis.Open(), newFake(), ServerOptions{TempView: true})
+	g.createSwitch()
+	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
+	entry := func(address byte) sai.FDBEntry {
+		return sai.FDBEntry{Switch: protocol.SwitchVID, MAC: sai.MAC{2, 0, 0, 0, 0, address}, BV: vlan}
+	}
+	event := func(what sai.Enum, address byte) sai.FDBEvent {
+		return sai.FDBEvent{Event: what, Entry: sai.MapEntry(entry(address), g.rid).(sai.FDBEntry)}
+	}
+	events := []sai.FDBEvent{
+		event(sai.FDBEventLearned, 1), event(sai.FDBEventLearned, 2), event(sai.FDBEventAged, 2),
+	}
+	nt := g.server.Notifier
+	redis.Stop()
+	for _, e := range events {
+		nt.Notify(ctx, e)
+	}
+	redis.Start()
+	g.must("publish", nt.publish(ctx, math.MaxUint64, false))
+	for address, want := range map[byte]bool{1: true, 2: false} {
+		row := g.row(swss.ASICDB, "ASIC_STATE:"+sai.FormatKey(sai.EntryKey(entry(address))))
+		if (row != "") != want {
+			t.Errorf("row of address %d: %q", address, row)
+		}
+	}
+	if n := len(nt.pending); n > 0 {
+		t.Errorf("%d notifications are pending", n)
 	}
 }
 

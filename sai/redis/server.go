@@ -75,7 +75,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 		db: asic, backend: backend, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
 	}
 	s := &Server{
-		Watch: drift.NewWatch(), Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
+		Watch: drift.NewWatch(), Counters: counters, Notifier: newNotifier(asic, log, objects),
 		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),
 		answers: swss.NewQueue(asic, protocol.GetResponse), log: log,
 		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -141,6 +142,19 @@ func trapIDs(words string, at *[]string) field {
 		slices.Sort(ids)
 		*at = ids
 	}, func() string { return strings.Join(*at, ",") })
+}
+
+// WithKnownTraps returns the fields of a row of COPP_TRAP or COPP_TABLE without the traps that are not in [COPPTraps].
+// It returns false if there are none of these, or no others.
+func WithKnownTraps(fields map[string]string) (known map[string]string, ok bool) {
+	all := splitList(fields["trap_ids"])
+	some := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(COPPTraps(), id) })
+	if len(some) == 0 || len(some) == len(all) {
+		return nil, false
+	}
+	known = maps.Clone(fields)
+	known["trap_ids"] = strings.Join(some, ",")
+	return known, true
 }
 
 // COPPTrap is a row of COPP_TRAP: traps and their group. They are active while the feature of the row's name is

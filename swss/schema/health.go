@@ -7,7 +7,7 @@ const (
 	StateHealth = "TAMTAM_HEALTH"
 	StateAlarm  = "TAMTAM_ALARM"
 	// StateAlarmHistory has the last alarms that were cleared. A key is the time at which the alarm was raised, a dash,
-	// and the alarm's id. The rows have the fields of those of StateAlarm, and AlarmCleared.
+	// and the alarm's id. The rows have the fields of those of StateAlarm, AlarmCleared and AlarmNumber.
 	StateAlarmHistory = "TAMTAM_ALARM_HISTORY"
 )
 
@@ -33,6 +33,8 @@ const (
 	AlarmSeverity = "severity"     // one of the severities below
 	AlarmType     = "type-id"      // one of the kinds below
 	AlarmCleared  = "time-cleared" // time at which the alarm was cleared, in nanoseconds since 1970
+	// AlarmNumber is the number of the alarm in StateAlarmHistory, in the order in which the alarms were cleared.
+	AlarmNumber = "number"
 	// AlarmCount is the number of objects with this cause; absent for one. For an output it is the least number of
 	// messages, a power of ten.
 	AlarmCount = "count"

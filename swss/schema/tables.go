@@ -474,13 +474,35 @@ func (t Table) SONiCFields() []string {
 	return names
 }
 
+// StatusKey returns the key of the status of a row of CONFIG_DB. It is the row's own key, unless that belongs to the
+// status of another row: that of the table in which an interface should be, or that of the flow group whose ACL table
+// has the same name.
+func StatusKey(config, key string) string {
+	name, _, _ := strings.Cut(key, "|")
+	clash := slices.Contains(InterfaceTables, config) && InterfaceTable(name) != config
+	if config == CfgACLTable || config == CfgACLRule {
+		_, clash = TAMGroupOf(name)
+	}
+	if clash {
+		return config + "|" + key
+	}
+	return key
+}
+
 // Object returns the name TABLE|key of the configured row that a status row describes.
 func (t Table) Object(key string) string {
+	name, _, several := strings.Cut(key, "|")
 	if t.State == StateInterface { // interfaces have four tables
-		name, _, _ := strings.Cut(key, "|")
+		if slices.Contains(InterfaceTables, name) {
+			return key // see StatusKey
+		}
 		return InterfaceTable(name) + "|" + key
 	}
-	if group, ok := TAMGroupOf(key); ok && (t.State == StateACLTable || t.State == StateACLRule) {
+	acl := t.State == StateACLTable || t.State == StateACLRule
+	if acl && several && name == t.Config {
+		return key
+	}
+	if group, ok := TAMGroupOf(key); ok && acl {
 		return CfgTAMGroup + "|" + group // its ACL table and rules
 	}
 	return t.Rows() + "|" + key

@@ -333,3 +333,26 @@ func TestEveryTableIsDescribed(t *testing.T) {
 		}
 	}
 }
+
+// The key of a status identifies the configured row. A row whose key belongs to another row's status has another key.
+func TestStatusKey(t *testing.T) {
+	for _, tt := range []struct{ config, key, want string }{
+		{CfgInterface, "Ethernet0", "Ethernet0"},
+		{CfgInterface, "Ethernet0|10.0.0.1/24", "Ethernet0|10.0.0.1/24"},
+		{CfgVLANInterface, "Ethernet0|10.0.0.1/24", "VLAN_INTERFACE|Ethernet0|10.0.0.1/24"},
+		{CfgInterface, "eth0", "INTERFACE|eth0"},
+		{CfgACLTable, "T", "T"},
+		{CfgACLTable, "TAM_FLOW_GROUP_g", "ACL_TABLE|TAM_FLOW_GROUP_g"},
+		{CfgACLRule, "T|R", "T|R"},
+		{CfgACLRule, "TAM_FLOW_GROUP_g|R", "ACL_RULE|TAM_FLOW_GROUP_g|R"},
+		{CfgPortQoS, "global", "global"},
+	} {
+		if got := StatusKey(tt.config, tt.key); got != tt.want {
+			t.Errorf("%s|%s: %s, want %s", tt.config, tt.key, got, tt.want)
+		}
+		table, _ := StatusTable(TableOf(tt.config).State)
+		if got := table.Object(tt.want); got != tt.config+"|"+tt.key {
+			t.Errorf("%s is the status of %s, want %s|%s", tt.want, got, tt.config, tt.key)
+		}
+	}
+}

@@ -98,10 +98,11 @@ func (b *AlarmStore) Raise(now time.Time, a Alarm) {
 		e.StartsAt = now
 	}
 	if was := b.standing[a.ID]; was != nil {
-		if maps.Equal(was.Labels, e.Labels) {
-			e.StartsAt = was.StartsAt
-		} else {
+		switch {
+		case !maps.Equal(was.Labels, e.Labels):
 			b.Clear(now, a.ID)
+		case !was.StartsAt.After(now):
+			e.StartsAt = was.StartsAt
 		}
 	}
 	b.cleared = slices.DeleteFunc(b.cleared, func(c *entry) bool { return maps.Equal(c.Labels, e.Labels) })
