@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"tamtam/tam/ifa"
 )
 
 // The time for which a [Joiner] waits for fragments. Live frames after an incomplete packet are delayed by up to this
@@ -162,7 +164,29 @@ type fragment struct {
 	last    bool   // true if no more fragments follow
 	data    []byte // data up to the end of the packet
 	next    int    // IPv6 only: offset of the field with the number of the fragment header
-	kind    uint8  // IPv6 only: protocol after the fragment header
+	kind    uint8  // protocol of the packet; of IPv6 that after the fragment header
+}
+
+// fragmentOfCopy reports whether a frame is a fragment of a mirror copy in GRE. If reports is true, it also looks for
+// fragments of a terminator's report or of a packet with IFA. A fragment without the headers that would exclude it
+// counts.
+func fragmentOfCopy(frame []byte, reports bool) bool {
+	var f fragment
+	if !parseFragment(frame, &f) {
+		return false
+	}
+	const udp, headers = 8, 40 // headers is more than those of any copy or report
+	unknown := f.offset > 0 || len(f.data) < headers
+	switch d := (&datagram{protocol: f.kind, payload: f.data}); {
+	case f.kind == protocolGRE:
+		_, ok := d.erspan()
+		return ok || unknown
+	case f.kind == ifa.Protocol && reports:
+		return true
+	case f.kind == protocolUDP && reports:
+		return unknown || beginsReport(f.data[udp:])
+	}
+	return false
 }
 
 // parseFragment parses the IP header of a frame into f. It returns false if the packet is not a fragment or is
@@ -189,6 +213,7 @@ func (f *fragment) ipv4(b []byte) bool {
 	f.key = fragmentKey{ends{netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))}, b[9],
 		uint32(binary.BigEndian.Uint16(b[4:]))}
 	f.head, f.offset, f.last, f.data = f.network+header, int(flags&offset)*fragmentUnit, flags&more == 0, b[header:length]
+	f.kind = b[9]
 	return true
 }
 
