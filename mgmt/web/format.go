@@ -24,8 +24,8 @@ func (p *Page) functions() template.FuncMap {
 		"count": func(n any) string { return countAny(n) }, "dur": durText, "at": p.timeText, "rate": rateText,
 		"number": numberText, "flags": rows.FlagWords, "percent": percentText, "dist": distText, "quantile": quantileText,
 		"bounds": func(r query.Range) string { return rangeText(r, query.Count) },
-		"age": func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
-		"or":  cmp.Or[string], "notknown": notKnownText,
+		"age":    func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
+		"or":     cmp.Or[string], "notknown": notKnownText,
 	}
 }
 
