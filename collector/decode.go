@@ -229,6 +229,10 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, "%s whose IP length is not valid: where records would be is not known\n",
 			plural(r.NoLength, "frame"))
 	}
+	if r.Unread > 0 {
+		fmt.Fprintf(out, "%s that cannot be read: fragments of ERSPAN copies%s. Whether they have records is not known\n",
+			plural(r.Unread, "frame"), cond(r.ifa, " or of reports, or IFA of another layout"))
+	}
 	writeMissed(out, r.Missed)
 	if r.Beyond > 0 {
 		fmt.Fprintf(out, "%s of flows and paths beyond the first %d that had room, which alone are below (--paths)\n",

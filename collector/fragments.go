@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"tamtam/tam/ifa"
 )
 
 // The time for which a [Joiner] waits for fragments. Live frames after an incomplete packet are delayed by up to this
@@ -55,9 +57,12 @@ type JoinCounts struct {
 type Joined struct {
 	Frame []byte
 	At    time.Time // time of the frame, or of the packet's last fragment
-	// Incomplete means that only the beginning of the packet arrived. The lengths in its headers are those of this
-	// beginning.
+	// Incomplete means that fragments of the packet are missing. Frame is then its beginning, and the lengths in the
+	// headers are those of this beginning. Frame is nil if the beginning is missing, or if fragments contradict each
+	// other. The packet has this protocol, and its first fragment arrived at First.
 	Incomplete bool
+	Protocol   uint8
+	First      time.Time
 }
 
 // ends holds the addresses of a sender and a receiver.
@@ -73,6 +78,7 @@ type fragmentKey struct {
 // An assembly is a packet that is being reassembled.
 type assembly struct {
 	key       fragmentKey
+	protocol  uint8
 	first, at time.Time // times of the first and the last fragment
 	head      []byte    // frame of the fragment at offset 0 up to its fragmentable part; nil before it arrived
 	network   int       // offset of the IP header in head
@@ -103,8 +109,8 @@ func NewJoiner(wait time.Duration) *Joiner {
 // Counts returns the counters. Packets that still wait for fragments are not counted as incomplete.
 func (j *Joiner) Counts() JoinCounts { return j.counts }
 
-// Add adds a complete frame with its capture time, and returns all frames that are ready, usually the frame itself. The
-// result and its frames are valid until the next call.
+// Add adds a complete frame with its capture time, and returns all frames that are ready, usually the frame itself. It
+// also returns the packets that it has given up. The result and its frames are valid until the next call.
 func (j *Joiner) Add(frame []byte, at time.Time) []Joined {
 	j.out = j.out[:0]
 	if j.age(at); parseFragment(frame, &j.fragment) {
@@ -162,7 +168,32 @@ type fragment struct {
 	last    bool   // true if no more fragments follow
 	data    []byte // data up to the end of the packet
 	next    int    // IPv6 only: offset of the field with the number of the fragment header
-	kind    uint8  // IPv6 only: protocol after the fragment header
+	kind    uint8  // protocol of the packet; of IPv6 that after the fragment header
+}
+
+// copyHeaders is the number of bytes in an IP packet that have all headers of any mirror copy or report.
+const copyHeaders = 40
+
+// fragmentOfCopy reports whether a frame is a fragment of a mirror copy in GRE. If reports is true, it also looks for
+// fragments of a terminator's report or of a packet with IFA. A fragment without the headers that would exclude it
+// counts.
+func fragmentOfCopy(frame []byte, reports bool) bool {
+	var f fragment
+	if !parseFragment(frame, &f) {
+		return false
+	}
+	const udp = 8
+	unknown := f.offset > 0 || len(f.data) < copyHeaders
+	switch d := (&datagram{protocol: f.kind, payload: f.data}); {
+	case f.kind == protocolGRE:
+		_, ok := d.erspan()
+		return ok || unknown
+	case f.kind == ifa.Protocol && reports:
+		return true
+	case f.kind == protocolUDP && reports:
+		return unknown || beginsReport(f.data[udp:])
+	}
+	return false
 }
 
 // parseFragment parses the IP header of a frame into f. It returns false if the packet is not a fragment or is
@@ -189,6 +220,7 @@ func (f *fragment) ipv4(b []byte) bool {
 	f.key = fragmentKey{ends{netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))}, b[9],
 		uint32(binary.BigEndian.Uint16(b[4:]))}
 	f.head, f.offset, f.last, f.data = f.network+header, int(flags&offset)*fragmentUnit, flags&more == 0, b[header:length]
+	f.kind = b[9]
 	return true
 }
 
@@ -243,7 +275,7 @@ func endsOf(frame []byte) (ends, bool) {
 func (j *Joiner) piece(f *fragment, frame []byte, at time.Time) {
 	a := j.packets[f.key]
 	if a == nil {
-		a = &assembly{key: f.key, first: at, end: -1}
+		a = &assembly{key: f.key, protocol: f.kind, first: at, at: at, end: -1}
 		j.packets[f.key] = a
 		j.order = append(j.order, a)
 		j.hold(f.key.ends, held{packet: a})
@@ -350,7 +382,7 @@ func (a *assembly) join(n int) []byte {
 }
 
 // beginning returns a frame with the received part of the packet up to the first gap, with adjusted lengths. It returns
-// nil if there is none.
+// nil if there is none, if it is neither UDP nor GRE, or if it has not all headers of a copy.
 func (a *assembly) beginning() []byte {
 	if a.head == nil || a.bad {
 		return nil
@@ -361,7 +393,11 @@ func (a *assembly) beginning() []byte {
 	}
 	n = min(n, len(a.body))
 	frame := a.join(n)
-	if d, ok := parseDatagram(frame); ok && d.protocol == protocolUDP && len(d.payload) >= 8 {
+	d, ok := parseDatagram(frame)
+	switch {
+	case ok && d.protocol == protocolGRE && len(d.payload) >= copyHeaders:
+		return frame
+	case ok && d.protocol == protocolUDP && len(d.payload) >= 8:
 		binary.BigEndian.PutUint16(d.payload[4:], uint16(len(d.payload)))
 		return frame
 	}
@@ -394,9 +430,10 @@ func (j *Joiner) finish(a *assembly) {
 		switch {
 		case h.packet == nil:
 			j.out = append(j.out, Joined{Frame: h.frame, At: h.at})
-		case h.packet.result != nil:
-			j.held -= len(h.packet.result)
-			j.out = append(j.out, Joined{Frame: h.packet.result, At: h.packet.at, Incomplete: h.packet.bad})
+		default:
+			p := h.packet
+			j.held -= len(p.result)
+			j.out = append(j.out, Joined{Frame: p.result, At: p.at, Incomplete: p.bad, Protocol: p.protocol, First: p.first})
 		}
 	}
 	if j.queues[a.key.ends] = q; len(q) == 0 {

@@ -198,7 +198,17 @@ func TestFragments(t *testing.T) {
 			}
 		}
 		order, seen := map[netip.Addr]int{}, map[int]bool{}
+		given := int64(0)
 		for _, x := range got {
+			if x.Incomplete {
+				given++
+				if x.Protocol != 17 || x.First.After(x.At) {
+					t.Errorf("%+v", x)
+				}
+			}
+			if x.Incomplete && x.Frame == nil { // without its beginning
+				continue
+			}
 			u, ok := ParseUDP(x.Frame)
 			if !ok {
 				t.Fatalf("no datagram: %x", x.Frame)
@@ -235,6 +245,9 @@ func TestFragments(t *testing.T) {
 				t.Errorf("packet %d, which began as event %d, behind that which began as %d", i, began[i], before)
 			}
 			order[u.From.Addr()] = began[i]
+		}
+		if given != j.Counts().Incomplete {
+			t.Errorf("%d incomplete packets, and %d are counted", given, j.Counts().Incomplete)
 		}
 		for i := range packets {
 			if !missing[i] && !seen[i] && len(packets[i].payload) >= 8 {
@@ -314,7 +327,8 @@ func fragmentsBounds(t *testing.T, seed uint64) {
 	if n := len(j.Add(p.pieces[1], at(0))) + len(j.Add(p.whole, at(10))); n != 0 {
 		t.Errorf("%d frames in front of the fragment that is missing", n)
 	}
-	if list := j.Add(p.whole, at(1011)); len(list) != 2 || list[0].At != at(10) || list[1].At != at(1011) {
+	if list := j.Add(p.whole, at(1011)); len(list) != 3 || !list[0].Incomplete || list[0].Frame != nil ||
+		list[0].First != at(0) || list[1].At != at(10) || list[2].At != at(1011) {
 		t.Errorf("%+v after its time", list)
 	}
 	for i := range 3000 {

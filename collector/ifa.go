@@ -2,6 +2,7 @@ package collector
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
@@ -39,7 +40,7 @@ func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
 // of skipped bytes.
 func (o *DecodeOptions) describe(f *StampedFrame, frame []byte) {
 	if o.IFA {
-		_, f.hops, frame = analysed(frame, time.Time{})
+		_, f.hops, frame, _ = analysed(frame, time.Time{})
 	} else {
 		f.Skipped = tailstamp.ReadTail(frame).Skipped
 	}
@@ -47,8 +48,8 @@ func (o *DecodeOptions) describe(f *StampedFrame, frame []byte) {
 }
 
 // stamps reads tail-stamp records.
-func stamps(frame []byte, _ time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
-	return tailstamp.ReadTail(frame), nil, frame
+func stamps(frame []byte, _ time.Time) (tailstamp.Tail, []ifa.Hop, []byte, bool) {
+	return tailstamp.ReadTail(frame), nil, frame, true
 }
 
 // Reported returns the frame in a report of a tamtam terminator. Such a report is one IPFIX record in the layout of
@@ -56,16 +57,11 @@ func stamps(frame []byte, _ time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
 func Reported(frame []byte) ([]byte, bool) {
 	u, ok := ParseUDP(frame)
 	b := u.Payload
-	const header, version = 16, 10
-	if !ok || len(b) < header {
+	if !ok || !beginsReport(b) || int(binary.BigEndian.Uint16(b[2:])) != len(b) {
 		return nil, false
 	}
-	if binary.BigEndian.Uint16(b) != version || int(binary.BigEndian.Uint16(b[2:])) != len(b) {
-		return nil, false
-	}
-	const set, fixed, variable = 4, 8 + 1 + 4 + 4 + 2, 3
-	if b = b[header:]; len(b) < set+fixed+variable || binary.BigEndian.Uint16(b) != dropreport.IFATemplate ||
-		int(binary.BigEndian.Uint16(b[2:])) != len(b) {
+	const header, set, fixed, variable = 16, 4, 8 + 1 + 4 + 4 + 2, 3
+	if b = b[header:]; len(b) < set+fixed+variable || int(binary.BigEndian.Uint16(b[2:])) != len(b) {
 		return nil, false
 	}
 	b = b[set:]
@@ -77,26 +73,34 @@ func Reported(frame []byte) ([]byte, bool) {
 	return section, true
 }
 
+// beginsReport reports whether a datagram begins as a report does: with IPFIX's version, and the fixed template.
+func beginsReport(b []byte) bool {
+	const header, version = 16, 10
+	return len(b) >= header+2 && binary.BigEndian.Uint16(b) == version &&
+		binary.BigEndian.Uint16(b[header:]) == dropreport.IFATemplate
+}
+
 // analysed reads the hops of a frame with this capture time. It returns them as records and as hops, oldest first, and
-// the frame without IFA. A frame without IFA has no hops.
-func analysed(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
+// the frame without IFA. A frame without IFA has no hops. ok is false if the frame has IFA's protocol number, but its
+// hops cannot be read.
+func analysed(frame []byte, captured time.Time) (tail tailstamp.Tail, hops []ifa.Hop, inner []byte, ok bool) {
 	l3, ok := networkOf(frame)
 	if !ok {
-		return tailstamp.Tail{}, nil, frame
+		return tailstamp.Tail{}, nil, frame, true
 	}
 	p, err := ifa.Decode(frame[l3:])
 	if err != nil {
-		return tailstamp.Tail{}, nil, frame
+		return tailstamp.Tail{}, nil, frame, errors.Is(err, ifa.ErrNotIP) || errors.Is(err, ifa.ErrProtocol)
 	}
 	records := make([]tailstamp.Record, 0, len(p.Hops))
 	for i := range p.Hops {
 		records = append(records, recordOf(&p.Hops[i], captured))
 	}
 	slices.Reverse(records)
-	hops := slices.Clone(p.Hops)
+	hops = slices.Clone(p.Hops)
 	slices.Reverse(hops)
 	plain := slices.Clone(frame)
-	return tailstamp.Tail{Records: records}, hops, append(plain[:l3], p.Strip(plain[l3:])...)
+	return tailstamp.Tail{Records: records}, hops, append(plain[:l3], p.Strip(plain[l3:])...), true
 }
 
 // recordOf returns a hop as a record. The times of an unknown layout count as unsynchronised.

@@ -177,7 +177,7 @@ func FuzzReported(f *testing.F) {
 		c := NewIFA(0, 0, false)
 		records := c.Add(frame, time.Unix(0, 0), len(frame))
 		r := c.Report()
-		if r.Records != int64(len(records)) || r.Stamped+r.Plain+r.Cut != 1 || r.Mirrored+r.Reported > 1 {
+		if r.Records != int64(len(records)) || r.Stamped+r.Plain+r.Cut+r.Unread+r.NoLength != 1 || r.Mirrored+r.Reported > 1 {
 			t.Fatalf("%d records, report %+v", len(records), r)
 		}
 	})

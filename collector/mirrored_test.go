@@ -40,6 +40,58 @@ func TestStampsInERSPAN(t *testing.T) {
 	}
 }
 
+// It is unknown whether fragments of copies have records: they do not count as frames without. Other fragments do, and
+// a fragment that is stamped itself is read.
+func TestFragmentsOfCopies(t *testing.T) {
+	const first, later = 0x2000, 64
+	frame := stamped(web, hop(1, 0, 4, 100, 600, 0))
+	copied, other := inGRE(0x1000, 0x88be, 12, frame), inGRE(0, 0x0800, 0, make([]byte, 60))
+	report := inUDP(cat([]byte{0, 10, 9, 0}, make([]byte, 12), []byte{0xff, 0, 0, 0}, make([]byte, 60)))
+	inIPv6 := func(next byte, offset uint16, payload []byte) []byte {
+		return cat(macs, ipv6(44, cat([]byte{next, 0, byte(offset >> 8), byte(offset), 0, 0, 0, 7}, payload)))
+	}
+	for _, x := range []struct {
+		name           string
+		frame          []byte
+		unread, ofIFA  int64
+		stamped, plain int64
+	}{
+		{name: "the first of a copy", frame: cat(macs, ipv4(47, first, copied[:64])), unread: 1, ofIFA: 1},
+		{name: "one of a copy, with half of its headers", frame: cat(macs, ipv4(47, first, copied[:8])), unread: 1, ofIFA: 1},
+		{name: "a later one", frame: cat(macs, ipv4(47, later, copied[64:])), unread: 1, ofIFA: 1},
+		{name: "a later one in IPv6", frame: inIPv6(47, later, copied[64:]), unread: 1, ofIFA: 1},
+		{name: "a later one with a stamp", frame: stamped(cat(macs, ipv4(47, later, copied[64:])), hop(1, 0, 4, 1, 2, 0)),
+			unread: 0, ofIFA: 1, stamped: 1},
+		{name: "the first of another tunnel", frame: cat(macs, ipv4(47, first, other)), plain: 1},
+		{name: "one of TCP", frame: cat(macs, ipv4(6, later, make([]byte, 60))), plain: 1},
+		{name: "the first of a report", frame: cat(macs, ipv4(17, first, report)), ofIFA: 1, plain: 1},
+		{name: "a later one of UDP", frame: cat(macs, ipv4(17, later, report)), ofIFA: 1, plain: 1},
+		{name: "the first of another datagram", frame: cat(macs, ipv4(17, first, inUDP(make([]byte, 60)))), plain: 1},
+		{name: "one with hops of IFA", frame: cat(macs, ipv4(253, first, make([]byte, 60))), ofIFA: 1, plain: 1},
+		{name: "one with hops of IFA in IPv6", frame: inIPv6(253, later, make([]byte, 60)), ofIFA: 1, plain: 1},
+		{name: "hops of another layout", frame: cat(macs, ipv4(253, 0, cat([]byte{0x21, 17, 0, 255}, make([]byte, 60)))),
+			ofIFA: 1, plain: 1},
+	} {
+		a, b := NewTailStamp(0, 0, false), NewIFA(0, 0, false)
+		a.Add(x.frame, time.Unix(1000, 0), len(x.frame))
+		b.Add(x.frame, time.Unix(1000, 0), len(x.frame))
+		if r := a.Report(); r.Unread != x.unread || r.Stamped != x.stamped || r.Plain != x.plain {
+			t.Errorf("%s: %+v", x.name, r)
+		}
+		if r := b.Report(); r.Unread != x.ofIFA || r.Plain != 1-x.ofIFA {
+			t.Errorf("%s, IFA: %+v", x.name, r)
+		}
+		var text strings.Builder
+		if err := a.Report().WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		const line = "1 frame that cannot be read: fragments of ERSPAN copies. Whether they have records is not known\n"
+		if strings.Contains(text.String(), line) != (x.unread > 0) {
+			t.Errorf("%s:\n%s", x.name, &text)
+		}
+	}
+}
+
 // A copy is found behind GRE of any type that is not assigned to another payload, and of no other type.
 func TestCopiesOfAnyGREType(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 2}, func(t *testing.T, seed uint64) {

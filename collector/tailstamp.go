@@ -13,6 +13,7 @@ import (
 // TailStamp evaluates the tail-stamp records of frames by flow.
 type TailStamp struct {
 	frames, cut, stamped, records int64
+	plain, unread                 int64
 	mirrored                      int64 // number of frames in ERSPAN copies
 	reported                      int64 // number of frames in reports
 	flows                         map[Flow]*flowStamps
@@ -24,8 +25,8 @@ type TailStamp struct {
 	passed                        []byte // path of the current frame
 	odd                           oddities
 	// read returns the records of a frame, the IFA hops from which they were made, if any, and the inner frame without
-	// IFA.
-	read func(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte)
+	// IFA. ok is false if the frame may have records that cannot be read.
+	read func(frame []byte, captured time.Time) (tail tailstamp.Tail, hops []ifa.Hop, inner []byte, ok bool)
 	// reports means that frames in reports of a terminator are also read.
 	reports bool
 }
@@ -108,18 +109,25 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 		c.cut++
 		return nil
 	}
-	if inner, ok := c.unwrap(frame); ok {
+	inner, mirrored := c.unwrap(frame)
+	readable := mirrored || !fragmentOfCopy(frame, c.reports)
+	if mirrored {
 		frame = inner
 		if tailstamp.Shortened(frame) {
 			c.cut++
 			return nil
 		}
 	}
-	tail, hops, frame := c.read(frame, captured)
+	tail, hops, frame, ok := c.read(frame, captured)
 	records := tail.Records
 	if len(records) == 0 {
-		if tailstamp.EndUnknown(frame) {
+		switch {
+		case tailstamp.EndUnknown(frame):
 			c.odd.noLength++
+		case !ok || !readable:
+			c.unread++
+		default:
+			c.plain++
 		}
 		return nil
 	}
@@ -314,6 +322,9 @@ type Report struct {
 	Stamped int64  `json:"stamped"` // number of frames with at least one record
 	Records int64  `json:"records"`
 	Plain   int64  `json:"without_record"`
+	// Unread counts frames for which it is unknown whether they have records: fragments of ERSPAN copies, which are not
+	// reassembled. For IFA these are also fragments of reports, and stacks of another layout.
+	Unread int64 `json:"unreadable,omitempty"`
 	// Missed counts frames of a live interface that were lost before they could be read.
 	Missed uint64 `json:"lost_before_read,omitempty"`
 	// number of frames truncated by the snap length or a mirror session, so that records may be missing
@@ -322,7 +333,8 @@ type Report struct {
 	Mirrored int64 `json:"mirrored,omitempty"`
 	// Reported counts frames in reports of an IFA terminator.
 	Reported int64 `json:"reported,omitempty"`
-	// NoLength counts IP frames whose length field is 0 or invalid. They are not searched for records.
+	// NoLength counts IP frames whose length field is 0 or invalid. They are not searched for records, so it is unknown
+	// whether they have some.
 	NoLength int64 `json:"ip_length_unknown,omitempty"`
 	// Skipped counts bytes behind datagrams, in SkippedIn frames, that are neither padding nor part of a record, such
 	// as an undeclared FCS. Searched counts records that were found by search because of such bytes.
@@ -333,9 +345,10 @@ type Report struct {
 	Beyond int64 `json:"beyond,omitempty"`
 	// Unranked is the number of hops, links and end-to-end figures below with unknown percentiles, because Memory was
 	// insufficient.
-	Unranked int64        `json:"percentiles_unknown,omitempty"`
-	Memory   int64        `json:"memory_bytes"`
-	kept     int          // number of paths
+	Unranked int64 `json:"percentiles_unknown,omitempty"`
+	Memory   int64 `json:"memory_bytes"`
+	kept     int   // number of paths
+	ifa      bool
 	Flows    []FlowReport `json:"flows"`
 	Error    string       `json:"error,omitempty"` // reason why the file could not be read to its end
 }
@@ -401,9 +414,9 @@ func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 // Report summarises the frames added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
-		kept: c.paths, Mirrored: c.mirrored, Reported: c.reported,
+		kept: c.paths, ifa: c.reports, Mirrored: c.mirrored, Reported: c.reported,
 		NoLength: c.odd.noLength, Skipped: c.odd.skipped, SkippedIn: c.odd.skippedIn, Searched: c.odd.searched,
-		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
+		Plain: c.plain, Unread: c.unread, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)
 		for _, p := range f.Paths {

@@ -139,8 +139,9 @@ type JourneyHop struct {
 	Perhaps string
 }
 
-// A Sketch is an answer of a FlyMon task.
+// A Sketch is an answer of a FlyMon task for an epoch, which ends at Time.
 type Sketch struct {
+	Start    int64 // start of the epoch; zero if unknown
 	Time     int64
 	Switch   string
 	Task     string

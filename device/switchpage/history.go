@@ -118,7 +118,7 @@ func (t *tables) totals() (list []result.Sketch) {
 	rows := t.Dump(swss.CountersDB, schema.CountersFlyMonResult)
 	for _, task := range sortedKeys(rows) {
 		if epoch, err := schema.ParseFlyMonResult(task, rows[task]); err == nil { // the page reports errors
-			list = append(list, Sketches(t.name(), task, epoch.End, epoch.Metrics, nil, nil)...)
+			list = append(list, Sketches(t.name(), task, epoch.Start, epoch.End, epoch.Metrics, nil, nil)...)
 		}
 	}
 	return list

@@ -138,7 +138,7 @@ func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 			trouble(task, err.Error())
 			continue
 		}
-		list = append(list, Sketches(s.Name, task, epoch.End, epoch.Metrics,
+		list = append(list, Sketches(s.Name, task, epoch.Start, epoch.End, epoch.Metrics,
 			parsed(flows[task], schema.ParseFlyMonEstimate, wrong(task, "flow ")),
 			parsed(changes[task], schema.ParseFlyMonChange, wrong(task, "change of flow ")))...)
 		if n := epoch.ChangesCut; n > 0 {
@@ -171,15 +171,15 @@ func parsed[E any](
 
 // Sketches returns the estimates of a task for its epoch, its flows and its heavy changers, as rows.
 func Sketches(
-	name, task string, when int64, metrics, flows map[string]flymon.Estimate, changes map[string]flymon.Change,
+	name, task string, start, end int64, metrics, flows map[string]flymon.Estimate, changes map[string]flymon.Change,
 ) (list []result.Sketch) {
 	for _, of := range []map[string]flymon.Estimate{metrics, flows} {
 		for _, key := range sortedKeys(of) {
-			list = append(list, sketch(name, task, key, when, of[key]))
+			list = append(list, sketch(name, task, key, start, end, of[key]))
 		}
 	}
 	for _, flow := range sortedKeys(changes) {
-		list = append(list, sketch(name, task, "change of "+flow, when, changes[flow].Estimate))
+		list = append(list, sketch(name, task, "change of "+flow, start, end, changes[flow].Estimate))
 	}
 	return list
 }
@@ -190,21 +190,22 @@ func (t *tables) answers(s *web.Switch) (list []result.Sketch) {
 	for _, query := range sortedKeys(rows) {
 		row := rows[query]
 		e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
-		end, timeErr := strconv.ParseInt(row["END"], 10, 64)
-		if err != nil || timeErr != nil {
+		start, startErr := strconv.ParseInt(row["START"], 10, 64)
+		end, endErr := strconv.ParseInt(row["END"], 10, 64)
+		if err != nil || startErr != nil || endErr != nil {
 			s.Troubles = append(s.Troubles, "the answer to query "+query+" cannot be read")
 			continue
 		}
-		list = append(list, sketch(s.Name, row["TASK"], row["FLOW"], end, e))
+		list = append(list, sketch(s.Name, row["TASK"], row["FLOW"], start, end, e))
 	}
 	return list
 }
 
 // sketch returns an estimate as a row.
-func sketch(name, task, key string, when int64, e flymon.Estimate) result.Sketch {
+func sketch(name, task, key string, start, end int64, e flymon.Estimate) result.Sketch {
 	lower, upper := e.Bounds()
-	s := result.Sketch{Time: when, Switch: name, Task: task, Key: key, Estimate: e.Value, Low: e.Lower, High: e.Upper,
-		Bounded: lower || upper, Flags: e.Flags.String()}
+	s := result.Sketch{Start: start, Time: end, Switch: name, Task: task, Key: key, Estimate: e.Value, Low: e.Lower,
+		High: e.Upper, Bounded: lower || upper, Flags: e.Flags.String()}
 	if s.Bounded && !lower {
 		s.Low = math.Inf(-1)
 	}

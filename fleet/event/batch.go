@@ -14,8 +14,8 @@ import (
 // MaxTime is the latest time of an event, in nanoseconds since 1970: in the year 2116. Times are not below 0.
 const MaxTime = 1 << 62
 
-// MaxAhead is the maximum time, in nanoseconds, by which the events of a batch may be ahead of its watermark, if it has
-// one. Windows farther ahead would hold the log.
+// MaxAhead is the maximum time, in nanoseconds, by which the events of a batch may be ahead of the watermark. Before the
+// first watermark they may be ahead of each other by it. Windows farther ahead would hold the log.
 const MaxAhead = 3600 * 1_000_000_000
 
 // MaxSource is the maximum length of a source's name.

@@ -9,6 +9,7 @@ import (
 
 // A Sketch is an answer of a sketch task: an event of a batch of Sketches.
 type Sketch struct {
+	Start    int64   `json:"start,omitempty"` // start of the epoch; zero if unknown. The time of the event is its end.
 	Switch   string  `json:"switch"`
 	Task     string  `json:"task"`
 	Key      string  `json:"key,omitempty"` // empty for all packets
@@ -21,7 +22,7 @@ type Sketch struct {
 
 // AddSketch adds an answer at a time. It returns false if the batch is full.
 func (w *Writer) AddSketch(time int64, s *Sketch) (bool, error) {
-	if err := s.check(); err != nil {
+	if err := s.check(time); err != nil {
 		return false, err
 	}
 	data, err := json.Marshal(s)
@@ -37,11 +38,14 @@ func ReadSketch(b Blob) (Sketch, error) {
 	if err := json.Unmarshal(b.Data, &s); err != nil {
 		return Sketch{}, fmt.Errorf("an answer of a sketch: %w", err)
 	}
-	return s, s.check()
+	return s, s.check(b.Time)
 }
 
-func (s *Sketch) check() error {
+func (s *Sketch) check(end int64) error {
 	switch {
+	case s.Start < 0 || s.Start > end:
+		return fmt.Errorf("an answer of task %.40q for an epoch from %d to %d: want times from 0 on in order", s.Task,
+			s.Start, end)
 	case s.Switch == "":
 		return errors.New("an answer of a sketch without a switch")
 	case s.Task == "":

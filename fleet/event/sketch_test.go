@@ -15,6 +15,7 @@ func TestSketchRefused(t *testing.T) {
 	for want, s := range map[string]Sketch{
 		"without a switch":      {Task: "cms"},
 		"without a task":        {Switch: "leaf1"},
+		"epoch from 2 to 1":     {Switch: "leaf1", Task: "cms", Start: 2},
 		"NaN":                   {Switch: "leaf1", Task: "cms", Estimate: math.NaN()},
 		"between 2 and 1: want": {Switch: "leaf1", Task: "cms", Low: &two, High: &one},
 	} {

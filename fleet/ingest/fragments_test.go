@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -86,6 +87,66 @@ func TestTapFragments(t *testing.T) {
 		if hops := joined(t, log, result.Stamps, 1); len(hops) != 1 || len(hops[0].Hops) != 1 ||
 			hops[0].Hops[0].Packets != 1 {
 			t.Errorf("%+v: want the stamp of the copy", hops)
+		}
+	}
+}
+
+// A packet with missing fragments is lost wherever it may count: for stamps and records if it may be a mirror copy, for
+// records if it is a datagram, and for drops if it may be a report. Its time is flagged.
+func TestTapIncomplete(t *testing.T) {
+	other := ipOf(47, append([]byte{0, 0, 8, 0}, make([]byte, 200)...)) // a tunnel of IPv4
+	at := func(port uint16) []byte { return ipOf(17, inUDP(port, make([]byte, 200))) }
+	copied := ipOf(47, inERSPAN(5, 7, stamped(false)))
+	for _, x := range []struct {
+		name                   string
+		frame                  []byte
+		gone                   int // number of the missing fragment, from 0
+		stamps, records, drops int64
+	}{
+		{"a copy without its end", copied, 1, 1, 1, 0},
+		{"a copy without its beginning", copied, 0, 1, 1, 0},
+		{"another tunnel without its end", other, 1, 0, 0, 0},
+		{"another tunnel without its beginning", other, 0, 1, 1, 0},
+		{"a datagram without its end", at(9), 1, 0, 1, 0},
+		{"a datagram without its beginning", at(9), 0, 0, 1, 1},
+		{"a report without its end", at(4739), 1, 0, 1, 1},
+		{"a report without its beginning", at(4739), 0, 0, 1, 1},
+		{"a datagram to a socket", at(4740), 1, 0, 0, 0},
+		{"a segment", ipOf(6, make([]byte, 200)), 1, 0, 0, 0},
+	} {
+		log, now := stream.NewMemory(0), start
+		var senders []*Sender
+		for _, kind := range []result.Kind{result.Stamps, result.Records, result.Drops} {
+			s, err := NewSender(log, kind, options("eth0", 1, &now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			senders = append(senders, s)
+		}
+		tap := Tap{Stamps: senders[0], Records: NewRecords(senders[1]), Reports: NewReports(senders[2], nil), IPFIX: 4739,
+			Sockets: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:4740")}}
+		frames := slices.Delete(inFragments(x.frame, 1, 48), x.gone, x.gone+1)
+		frames = append(frames, ipOf(47, inERSPAN(5, 8, stamped(false))))
+		for _, f := range frames {
+			if err := tap.Frame(t.Context(), f, len(f), start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tap.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int64{x.stamps, x.records, x.drops} {
+			if err := senders[i].Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := senders[i].Stats().Lost; got != want {
+				t.Errorf("%s: %d %v are lost, want %d", x.name, got, senders[i].Kind(), want)
+			}
+		}
+		hops := joined(t, log, result.Stamps, 1)
+		if len(hops) != 1 || len(hops[0].Hops) != 1 || hops[0].Hops[0].Packets != 1 ||
+			(hops[0].Hops[0].Flags&result.Gap != 0) != (x.stamps > 0) {
+			t.Errorf("%s: %+v", x.name, hops)
 		}
 	}
 }

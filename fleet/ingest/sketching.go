@@ -93,6 +93,6 @@ func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
 	}
 	r.reported[key] = a.End
 	r.To.Disorder(max(answersApart+2*time.Duration(a.End-a.Start), r.To.disorder()))
-	return r.To.Sketch(ctx, a.End, &event.Sketch{Switch: r.Switch, Task: a.Task, Key: a.Key, Estimate: a.Estimate,
-		Low: a.Lower, High: a.Upper, Flags: strings.Join(a.Flags, ", ")})
+	return r.To.Sketch(ctx, a.End, &event.Sketch{Start: a.Start, Switch: r.Switch, Task: a.Task, Key: a.Key,
+		Estimate: a.Estimate, Low: a.Lower, High: a.Upper, Flags: strings.Join(a.Flags, ", ")})
 }

@@ -50,7 +50,7 @@ func TestSketching(t *testing.T) {
 		for _, x := range b.Sketches {
 			rows++
 			if x.Switch != "leaf1" || x.Task != "heavy" || x.Key != "packets" || x.Estimate != 7 || !x.Bounded || x.Low != 5 ||
-				x.Flags != "first, saturated" {
+				x.Time-x.Start != int64(time.Second) || x.Flags != "first, saturated" {
 				t.Errorf("%+v", x)
 			}
 		}

@@ -83,26 +83,58 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	return t.joined(ctx, list)
 }
 
-// joined processes reassembled frames. If fragments of a packet are missing, a report at its beginning is read up to
-// the gap, and counted as damaged.
+// joined processes reassembled frames, and packets whose fragments are missing.
 func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	t.unjoined.Store(t.join.Counts().Unjoined)
-	for _, x := range list {
-		if !x.Incomplete {
-			if err := t.whole(ctx, x.Frame, x.At); err != nil {
-				return err
-			}
-			continue
+	for i := range list {
+		x := &list[i]
+		var err error
+		switch {
+		case !x.Incomplete:
+			err = t.whole(ctx, x.Frame, x.At)
+		case x.Protocol == protocolGRE:
+			t.incompleteCopy(x)
+		case x.Protocol == protocolUDP:
+			err = t.incompleteDatagram(ctx, x)
 		}
-		u, ok := collector.ParseUDP(x.Frame)
-		if !ok || t.Reports == nil || t.elsewhere(u.To) {
-			continue
-		}
-		if _, err := t.report(ctx, u, x.At); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+const protocolGRE, protocolUDP = 47, 17
+
+// incompleteCopy reports a packet in GRE as a lost copy, unless its beginning shows that it is none.
+func (t *Tap) incompleteCopy(x *collector.Joined) {
+	if x.Frame != nil {
+		c, ok := collector.ReadMirrorCopy(x.Frame)
+		if !ok {
+			return
+		}
+		t.reportCopies(t.numbers.missing(&c, x.At), x.At)
+	}
+	t.reportCopies(hole{lost: 1, since: x.First}, x.At)
+}
+
+// incompleteDatagram reports a datagram as a lost copy of a record, because any datagram may end in one. A report at
+// its beginning is read up to the gap, and counted as damaged. If the beginning is missing, it may be of a report.
+func (t *Tap) incompleteDatagram(ctx context.Context, x *collector.Joined) (err error) {
+	u, begins := collector.ParseUDP(x.Frame)
+	if begins && t.elsewhere(u.To) {
+		return nil
+	}
+	lost := hole{lost: 1, since: x.First}
+	if t.Records != nil {
+		t.Records.to.report(lost, x.At)
+	}
+	if begins {
+		_, err = t.report(ctx, u, x.At)
+	} else if t.Reports != nil && t.IPFIX|t.SFlow != 0 {
+		t.Reports.drops.report(lost, x.At)
+	}
+	return err
 }
 
 // End processes the packets that waited for fragments. Call it after the last frame.
@@ -175,12 +207,12 @@ func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took b
 
 // mayReport reports whether a cut frame may be a report, or a part of one, by the headers that it still has.
 func (t *Tap) mayReport(frame []byte) bool {
-	const udp, addresses = 17, 14 + 40
+	const addresses = 14 + 40
 	f, ok := collector.ParseFlow(frame)
 	switch {
 	case !ok: // not IP, or cut before the end of the addresses
 		return len(frame) < addresses
-	case f.Protocol != udp:
+	case f.Protocol != protocolUDP:
 		return false
 	case f.LaterFragment || f.DestPort == 0: // the ports are unknown
 		return true

@@ -1,8 +1,12 @@
 package join
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +39,73 @@ func TestSourcesOverflow(t *testing.T) {
 	x.p.Busy(-DefaultSilence)
 	if got, _ := x.cut(); got[10]&result.Overflow == 0 {
 		t.Errorf("flags %v: want that window 10 is not whole", got)
+	}
+}
+
+// numbered returns a batch with another number.
+func numbered(batch []byte, number uint64) []byte {
+	const at, sum = 4, 4
+	b := slices.Clone(batch)
+	binary.BigEndian.PutUint64(b[at:], number)
+	body := b[:len(b)-sum]
+	binary.BigEndian.PutUint32(b[len(body):], crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+	return b
+}
+
+// A batch with an impossible number is left out, and its time is flagged. The following batches of its source are not
+// repetitions: they are joined.
+func TestImpossibleNumber(t *testing.T) {
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	w := x.writer("leaf1")
+	x.message(w, 100*second, 101*second)
+	for _, number := range []uint64{math.MaxUint64 - 1, 1<<32 + 2} {
+		forged := x.writer("leaf1")
+		forged.Stamped(&event.Frame{Time: 112 * second, Hops: make([]event.Hop, 1)})
+		if err := x.p.Consume(x.p.Next(), numbered(forged.Finish(event.Ended), number), x.now); err == nil {
+			t.Errorf("batch %d after 1: want an error", number)
+		}
+	}
+	x.message(w, 130*second, 131*second)
+	x.message(w, event.Ended)
+	b := x.p.Cut(x.now, true)
+	if len(b.Hops) != 2 || len(b.Sources) != 1 || b.Sources[0].Twice != 0 || b.Sources[0].Bad != 2 || b.Sources[0].Lost != 0 {
+		t.Errorf("%+v, %+v: want two rows, and two bad batches", b.Hops, b.Sources)
+	}
+	if !in(b.Amends, 112*second, result.Gap) || in(b.Amends, 125*second, result.Gap) {
+		t.Errorf("%+v: want a gap at 112 s", b.Amends)
+	}
+}
+
+// Before the first watermark of a source, its events may be as far ahead of each other as of a watermark later.
+func TestAheadWithoutWatermark(t *testing.T) {
+	const far = event.MaxAhead + 1
+	for _, test := range []struct {
+		name      string
+		watermark []int64
+		refused   bool
+	}{
+		{"without a watermark", []int64{0}, true}, {"before the first one", []int64{0, 100 * second}, true},
+		{"behind an earlier one", []int64{100 * second, 0}, true}, {"with a late one", []int64{101 * second}, false},
+		{"in the last batch", []int64{event.Ended}, false},
+	} {
+		x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+		w, refused := x.writer("leaf1"), false
+		for i, mark := range test.watermark {
+			times := []int64{100 * second}
+			if mark == 0 || len(test.watermark) == 1 {
+				times = append(times, 100*second+far)
+			}
+			for _, at := range times {
+				w.Stamped(&event.Frame{Time: at, Hops: make([]event.Hop, 1)})
+			}
+			err := x.p.Consume(x.p.Next(), w.Finish(mark), x.now)
+			if refused = refused || err != nil; err != nil && !strings.Contains(err.Error(), "want less than 1h0m0s") {
+				t.Errorf("%s, batch %d: %v", test.name, i, err)
+			}
+		}
+		if refused != test.refused {
+			t.Errorf("%s: refused %v, want %v", test.name, refused, test.refused)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -199,8 +198,15 @@ func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 	p.follows(h)
 	s, err := p.source(h)
 	if err != nil {
-		p.beyond(h, again)
+		p.refuse(h, again, result.Overflow)
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
+	}
+	if h.Number > s.number && h.Number-s.number > maxLost {
+		if p.refuse(h, again, result.Gap); !again {
+			s.row.Bad++
+		}
+		return fmt.Errorf("partition %s, message %d: batch %s comes after batch %d: want at most %d missing ones", p.name, seq,
+			h.ID(), s.number, maxLost)
 	}
 	s.received = now
 	if h.Number <= s.number {
@@ -209,9 +215,9 @@ func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 		}
 		return nil
 	}
-	if h.Watermark != 0 && h.Watermark != event.Ended && h.High > h.Watermark+event.MaxAhead {
-		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
-			h.Watermark, time.Duration(event.MaxAhead))
+	if from := s.reference(h); from != event.Ended && h.High > from+event.MaxAhead {
+		err = fmt.Errorf("batch %s has events up to %d, and others can come from %d on: want less than %v between them",
+			h.ID(), h.High, from, time.Duration(event.MaxAhead))
 	} else if j := p.wide[h.Kind]; j != nil {
 		err = j.addBatch(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
@@ -299,7 +305,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 		return
 	}
 	s.row.Batches++
-	s.row.Lost += int64(min(lost, math.MaxInt64>>1))
+	s.row.Lost += int64(lost)
 	s.row.Late += p.windows.late
 	s.row.LeftOut += p.windows.leftOut
 	if bad != nil {
@@ -326,15 +332,33 @@ func (p *Partition) source(h *event.Header) (*source, error) {
 	return s, nil
 }
 
-// beyond flags the time of a batch whose source is beyond the limit. Its events are left out, and earlier losses of the
-// source are unknown.
-func (p *Partition) beyond(h *event.Header, again bool) {
+// maxLost is the maximum number of batches that can be missing before a batch of a source. A greater number is invalid:
+// with it, all following batches of the source would count as repeated, and their rows would be missing.
+const maxLost = 1 << 32
+
+// reference returns the time from which the events of a batch may be ahead by [event.MaxAhead]: the watermark of the
+// batch or, if it has none, the last one of the source. Without any it is the time of the batch's first event, except
+// for sources of complete answers: these send the answers of a long time before their first watermark. It returns Ended
+// if there is no limit.
+func (s *source) reference(h *event.Header) int64 {
+	if from := cmp.Or(h.Watermark, s.watermark); from != 0 {
+		return from
+	}
+	if h.Events == 0 || s.whole() {
+		return event.Ended
+	}
+	return h.From
+}
+
+// refuse flags the time of a batch that is left out as a whole, for example because its source is beyond the limit.
+// Earlier losses of the source are unknown.
+func (p *Partition) refuse(h *event.Header, again bool, why result.Flags) {
 	from := p.closed
 	if h.To > 0 {
 		from = min(from, h.From)
 	}
 	if !again {
-		p.windows.gap(from, max(p.closed, h.High), result.Overflow)
+		p.windows.gap(from, max(p.closed, h.High), why)
 	}
 }
 

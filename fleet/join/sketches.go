@@ -38,7 +38,8 @@ func (s *sketches) addBatch(r *event.Reader, w *windows) error {
 }
 
 func sketchOf(time int64, s *event.Sketch) result.Sketch {
-	row := result.Sketch{Time: time, Switch: s.Switch, Task: s.Task, Key: s.Key, Estimate: s.Estimate, Flags: s.Flags}
+	row := result.Sketch{Start: s.Start, Time: time, Switch: s.Switch, Task: s.Task, Key: s.Key, Estimate: s.Estimate,
+		Flags: s.Flags}
 	if row.Bounded = s.Low != nil || s.High != nil; row.Bounded {
 		row.Low, row.High = math.Inf(-1), math.Inf(1)
 	}

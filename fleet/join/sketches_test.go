@@ -27,8 +27,10 @@ func answering(t *testing.T, r *rand.Rand) (*network, map[string]result.Sketch) 
 		s, at := &sender{}, 1000*second
 		for range 1 + r.IntN(12) {
 			for range r.IntN(10) {
-				e := event.Sketch{Switch: name, Task: "cms", Key: fmt.Sprint(len(want)), Estimate: r.Float64()}
-				row := result.Sketch{Time: at + r.Int64N(3*second), Switch: name, Task: e.Task, Key: e.Key, Estimate: e.Estimate}
+				e := event.Sketch{Start: r.Int64N(2) * at, Switch: name, Task: "cms", Key: fmt.Sprint(len(want)),
+					Estimate: r.Float64()}
+				row := result.Sketch{Start: e.Start, Time: at + r.Int64N(3*second), Switch: name, Task: e.Task, Key: e.Key,
+					Estimate: e.Estimate}
 				if r.IntN(2) == 0 {
 					low := e.Estimate - 1
 					e.Low, row.Bounded, row.Low, row.High = &low, true, low, math.Inf(1)

@@ -25,7 +25,8 @@ var (
 		[]string{"mean_delay_ns", "mean_delay_sum_ns", "mean_delay_unknown"},
 		func(r *lossRow) { r.NoMean = known(older, true) },
 	}}
-	laterSources = []later[sourceRow]{
+	laterSketches = []later[sketchRow]{{[]string{"start_ns"}, func(*sketchRow) {}}} // null means unknown
+	laterSources  = []later[sourceRow]{
 		{[]string{"events_left_out"}, func(r *sourceRow) { r.LeftOut = -1 }},
 		{[]string{"told_ns"}, func(*sourceRow) {}}, // null means unknown
 	}

@@ -223,6 +223,7 @@ func (r *journeyRow) row() result.Journey {
 }
 
 type sketchRow struct {
+	Start    *int64   `parquet:"start_ns"`
 	Time     int64    `parquet:"time_ns,delta"`
 	Switch   string   `parquet:"switch,dict"`
 	Task     string   `parquet:"task,dict"`
@@ -236,15 +237,17 @@ type sketchRow struct {
 
 func fromSketch(s *result.Sketch) sketchRow {
 	return sketchRow{
-		Time: s.Time, Switch: s.Switch, Task: s.Task, Key: s.Key, Estimate: s.Estimate, Low: known(s.Low, s.Bounded),
-		High: known(s.High, s.Bounded), Truth: known(s.Truth, s.Known), Flags: s.Flags,
+		Start: known(s.Start, s.Start != 0), Time: s.Time, Switch: s.Switch, Task: s.Task, Key: s.Key,
+		Estimate: s.Estimate, Low: known(s.Low, s.Bounded), High: known(s.High, s.Bounded),
+		Truth: known(s.Truth, s.Known), Flags: s.Flags,
 	}
 }
 
 func (r *sketchRow) row() result.Sketch {
 	return result.Sketch{
-		Time: r.Time, Switch: r.Switch, Task: r.Task, Key: r.Key, Estimate: r.Estimate, Low: or(r.Low, 0),
-		High: or(r.High, 0), Bounded: r.Low != nil, Truth: or(r.Truth, 0), Known: r.Truth != nil, Flags: r.Flags,
+		Start: or(r.Start, 0), Time: r.Time, Switch: r.Switch, Task: r.Task, Key: r.Key, Estimate: r.Estimate,
+		Low: or(r.Low, 0), High: or(r.High, 0), Bounded: r.Low != nil, Truth: or(r.Truth, 0), Known: r.Truth != nil,
+		Flags: r.Flags,
 	}
 }
 

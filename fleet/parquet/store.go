@@ -62,7 +62,7 @@ type Forgotten struct {
 // Folders of a store, in addition to the folder of each kind.
 const (
 	marks   = "marks"  // last batch of each partition: marks/PARTITION/FIRST
-	written = "unseen" // files of batches that are not marked yet
+	written = "unseen" // files of batches that are not marked yet; a file under its final name hides its batch
 )
 
 // Open opens a store, and creates missing folders.
@@ -347,14 +347,17 @@ func (s *Store) Forgotten() Forgotten {
 	return s.forgotten
 }
 
-// showAll shows the batches of processes that died after they marked them.
-func (s *Store) showAll() error {
+// showAll shows the batches of processes that died after they marked them. It returns the names of the files that could
+// not all be shown.
+func (s *Store) showAll() (hidden map[string]bool, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, marks))
+	hidden = map[string]bool{}
 	for _, e := range entries {
-		_, lastErr := s.last(e.Name())
+		m, lastErr := s.last(e.Name())
 		err = errors.Join(err, lastErr)
+		hidden[m.Name] = lastErr != nil
 	}
-	return err
+	return hidden, err
 }
 
 // checkPartition returns an error if the name of a partition cannot be part of a file name.

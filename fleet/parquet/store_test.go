@@ -219,6 +219,56 @@ func TestBytesOfWholeBatches(t *testing.T) {
 	}
 }
 
+// If the removal of a batch ends before all its files are removed, no reader gets the rest, and the next tidy removes
+// it. The batch is not put again.
+func TestRemovalEnds(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	b := batch("p", 1, 1, 100)
+	b.Sources = []result.Source{{Name: "a", Kind: "tailstamp"}}
+	b.Amends = []result.Amend{{From: 100, To: 100, Flags: result.Gap}}
+	put(t, s, b, true)
+	put(t, s, batch("p", 2, 2, 200), true)
+	stuck := filepath.Join(s.dir, "sources", nameOf(b))
+	if err := errors.Join(os.Remove(stuck), os.MkdirAll(filepath.Join(stuck, "file"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	old := open(t, Options{Dir: s.dir})
+	old.most = 1
+	if err := old.tidy(time.Now()); err == nil {
+		t.Fatal("a folder with files was removed as a file")
+	}
+	left := 0
+	for _, k := range s.kinds {
+		if _, err := os.Lstat(filepath.Join(s.dir, k.name, nameOf(b))); err == nil {
+			left++
+		}
+	}
+	if left == 0 {
+		t.Error("no file of the batch is left: want some, as if the process was killed")
+	}
+	if got := each(t, s, 0, 1000); len(got) > 0 {
+		t.Errorf("batches %v are read, want none of the removed ones", got)
+	}
+	if err := s.Unread(); err != nil {
+		t.Error(err)
+	}
+	put(t, s, b, false)
+	if err := errors.Join(os.Remove(filepath.Join(stuck, "file")), s.tidy(time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range append(s.folders(), written) {
+		entries, err := os.ReadDir(filepath.Join(s.dir, k))
+		for _, e := range entries {
+			if e.Name() != noRows {
+				t.Errorf("%s/%s is left", k, e.Name())
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Rows are read back as they were written, whether values are known or not.
 func TestRowsOfRandomBatches(t *testing.T) {
 	t.Parallel()
@@ -277,7 +327,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 				Sum: []string{"", "-340282366920938463463"}[r.IntN(2)]}
 		}
 		b.Losses = append(b.Losses, loss)
-		sketch := result.Sketch{Time: w.Start, Switch: text(), Task: text(), Key: text(), Estimate: r.Float64()}
+		sketch := result.Sketch{Start: r.Int64N(2), Time: w.Start, Switch: text(), Task: text(), Key: text(),
+			Estimate: r.Float64()}
 		if sketch.Bounded = r.IntN(2) == 0; sketch.Bounded {
 			sketch.High = float64(r.IntN(2))
 		}

@@ -356,7 +356,7 @@ func (x *reading) sketches(context.Context) error {
 					fmt.Sprintf("sketch task %s of %s: %d changes, the smallest, are missing for room", task, name, n))
 			}
 			x.batch.Sketches = append(x.batch.Sketches,
-				switchpage.Sketches(name, task, when, epoch.Metrics, t.Flows, t.Changes)...)
+				switchpage.Sketches(name, task, epoch.StartNS, when, epoch.Metrics, t.Flows, t.Changes)...)
 		}
 	}
 	slices.SortStableFunc(x.batch.Sketches, func(a, b result.Sketch) int { return cmp.Compare(a.Time, b.Time) })

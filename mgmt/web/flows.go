@@ -36,7 +36,7 @@ func (p *Page) flows(q *request) (any, error) {
 	items := slices.DeleteFunc(rows.FlowItems(q.snap, n.name), func(x rows.FlowItem) bool {
 		return !strings.Contains(x.Tuple.Text, d.Query) && !strings.Contains(x.Path, d.Query)
 	})
-	if items, err = choose(q, since(p, rows.FlowTable), items, "drop.reason"); err != nil {
+	if items, err = choose(q, since(p, rows.FlowTable), items, ""); err != nil {
 		return nil, err
 	}
 	if items, err = pageOf(q, items); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/mgmt/web/rows"
+	"tamtam/tam/query"
 	"tamtam/tam/words"
 )
 
@@ -22,8 +23,9 @@ func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"count": func(n any) string { return countAny(n) }, "dur": durText, "at": p.timeText, "rate": rateText,
 		"number": numberText, "flags": rows.FlagWords, "percent": percentText, "dist": distText, "quantile": quantileText,
-		"age": func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
-		"or":  cmp.Or[string], "notknown": notKnownText,
+		"bounds": func(r query.Range) string { return rangeText(r, query.Count) },
+		"age":    func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
+		"or":     cmp.Or[string], "notknown": notKnownText,
 	}
 }
 

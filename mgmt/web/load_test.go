@@ -96,8 +96,9 @@ func TestTotals(t *testing.T) {
 	b := &result.Batch{}
 	for i := range int64(10) {
 		b.Sketches = append(b.Sketches,
-			result.Sketch{Time: begin + i*second, Switch: "leaf1", Task: "t", Key: "cardinality", Estimate: 10.5 + float64(i),
-				Low: 9.5 + float64(i), High: 12.25 + float64(i), Bounded: true, Truth: 10, Known: true},
+			result.Sketch{Start: begin + (i-1)*second, Time: begin + i*second, Switch: "leaf1", Task: "t", Key: "cardinality",
+				Estimate: 10.5 + float64(i), Low: 9.5 + float64(i), High: 12.25 + float64(i), Bounded: true, Truth: 10,
+				Known: true},
 			result.Sketch{Time: begin + i*second, Switch: "leaf1", Task: "t", Key: "10.0.0.1", Estimate: 3},
 			result.Sketch{Time: begin + i*second, Switch: "leaf2", Task: "t", Key: "entropy", Estimate: 3})
 	}

@@ -1,16 +1,13 @@
 package web
 
 import (
-	"slices"
-	"strings"
 	"time"
 
-	"tamtam/collector/result"
 	"tamtam/mgmt/web/rows"
 )
 
 type sourceRow struct {
-	result.Source
+	rows.SourceItem
 	Class   string
 	Reasons []string
 	Age     string
@@ -20,17 +17,7 @@ type sourcesData struct{ Rows []sourceRow }
 
 // sources returns the view of the sources of the collector's messages.
 func (p *Page) sources(q *request) (any, error) {
-	var list []result.Source
-	for _, s := range q.snap.AllSources() {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b result.Source) int {
-		if c := natural(a.Name, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Kind, b.Kind)
-	})
-	list, err := pageOf(q, list)
+	list, err := pageOf(q, rows.SourceItems(q.snap))
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +28,8 @@ func (p *Page) sources(q *request) (any, error) {
 	return d, nil
 }
 
-func (p *Page) sourceRow(s result.Source) sourceRow {
-	r := sourceRow{Source: s, Age: notKnown}
+func (p *Page) sourceRow(s rows.SourceItem) sourceRow {
+	r := sourceRow{SourceItem: s, Age: notKnown}
 	age := p.cfg.Now().Sub(time.Unix(0, s.Latest))
 	ahead := s.Latest != 0 && -age > rows.StaleAfter
 	switch {
@@ -56,7 +43,7 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 		class string
 		words string
 	}{
-		{s.Lost > 0, "bad", "batches were lost"},
+		{s.Lost.High > 0, "bad", "batches were lost"},
 		{s.Bad > 0, "bad", "batches could not be read"},
 		{ahead, "inexact", "a clock is ahead: how old the newest is is unknown"},
 		{s.Silent, "inexact", "silent: windows were closed without it"},

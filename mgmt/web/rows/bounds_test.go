@@ -123,3 +123,47 @@ func TestRuleOfDrops(t *testing.T) {
 		}
 	}
 }
+
+// An epoch has the length that its switch reports, however many others were not read. If the start is unknown, so is
+// the length: the time since the previous answer may be that of several epochs.
+func TestLengthOfEpoch(t *testing.T) {
+	answer := func(start, end int64, switchName string) result.Sketch {
+		return result.Sketch{Start: start, Time: end, Switch: switchName, Task: "t", Key: "cardinality"}
+	}
+	s := snapshotOf(t, result.Batch{Sketches: []result.Sketch{answer(10, 20, "a"), answer(30, 40, "a"),
+		answer(40, 45, "a"), answer(0, 20, "b"), answer(0, 40, "b")}}, 0, math.MaxInt64)
+	totals, _ := TotalTables(func(float64) string { return "" })
+	for i, want := range []int64{10, 10, 5, -1, -1} {
+		items := TotalItems(s, 100)
+		x := &items[i]
+		length, known := number(totals, "length", x)
+		if known != (want > 0) || known && length != query.Exactly(want) || x.At.To != x.Time ||
+			known && x.At.From != x.Time-want {
+			t.Errorf("answer %d: length %v, known %v, in %v, want %d", i, length, known, x.At, want)
+		}
+	}
+}
+
+// A flow without reports of drops may have drops that no switch reports, so their number is unknown and not 0. With
+// reports it is at least their number by one source.
+func TestDropsOfFlow(t *testing.T) {
+	drop := func(flow, source string, packets int64, flags result.Flags) result.Drop {
+		return result.Drop{Window: result.Window{Length: 10}, Switch: "a", Reason: "ttl", Flow: flow, Packets: packets,
+			First: 1, Last: 2, Source: source, Flags: flags}
+	}
+	hops := []result.Hop{hopOf(0, 10, 3), hopOf(0, 10, 3), hopOf(0, 10, 3)}
+	for i, flow := range []string{"f", "g", "h"} {
+		hops[i].Flow = flow
+	}
+	s := snapshotOf(t, result.Batch{Hops: hops, Drops: []result.Drop{drop("f", "ipfix", 5, 0), drop("f", "sflow", 3, 0),
+		drop("g", "ipfix", 5, result.Twice)}}, 0, math.MaxInt64)
+	items := FlowItems(s, func(uint32) string { return "a" })
+	for i, want := range []int64{5, 0, -1} {
+		if r, known := number(FlowTable, "drops", &items[i]); known != (want >= 0) || known && (r.Low != want || !r.Open()) {
+			t.Errorf("%s: %v drops, known %v, want at least %d", items[i].Text, r, known, want)
+		}
+		if FlowTable.Field("drop.reason").Whole(&items[i]) {
+			t.Errorf("%s: all reasons are known", items[i].Text)
+		}
+	}
+}

@@ -223,9 +223,10 @@ type FlowItem struct {
 	packets  query.Range
 	stay     query.Range // longest mean time in a switch
 	stays    bool        // stay is known
-	reasons  []string    // of drops that were reported of the flow
-	dropped  query.Range // number of these drops
-	reported bool        // all reports of drops were received
+	// reasons are those of the reported drops of the flow, and dropped is the minimum of its drops. There may be more:
+	// rows do not show which switches would report drops of the flow.
+	reasons []string
+	dropped int64
 }
 
 // Text returns the switches of a path as text. name returns the name of a switch.
@@ -245,24 +246,22 @@ func (w *Way) Text(name func(id uint32) string) string {
 func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 	type drops struct {
 		reasons []string
-		by      map[string]query.Range // by source: sources may report the same packets
+		by      map[string]int64 // by source: sources may report the same packets
 	}
 	of := map[string]*drops{}
 	for _, d := range s.Drops {
 		x := of[d.Flow]
 		if x == nil {
-			x = &drops{by: map[string]query.Range{}}
+			x = &drops{by: map[string]int64{}}
 			of[d.Flow] = x
 		}
 		if !slices.Contains(x.reasons, d.Reason) {
 			x.reasons = append(x.reasons, d.Reason)
 		}
-		n := x.by[d.Source]
-		x.by[d.Source] = query.Range{Low: PlusBound(n.Low, d.Packets-d.Perhaps), High: PlusBound(n.High, d.Packets)}
+		x.by[d.Source] = PlusBound(x.by[d.Source], d.packets().Low)
 	}
-	reported := s.reportsDrops()
 	for _, w := range s.SortedWays() {
-		x := FlowItem{Tuple: TupleOf(w.Flow), Way: w, Path: w.Text(name), whole: true, reported: reported}
+		x := FlowItem{Tuple: TupleOf(w.Flow), Way: w, Path: w.Text(name), whole: true}
 		var parts []*result.Distribution
 		for i := range w.Hops {
 			h := &w.Hops[i]
@@ -290,7 +289,7 @@ func FlowItems(s *Snapshot, name func(id uint32) string) (list []FlowItem) {
 			x.reasons = d.reasons
 			slices.Sort(x.reasons)
 			for _, n := range d.by {
-				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), PlusBound(x.dropped.High, n.High)
+				x.dropped = max(x.dropped, n)
 			}
 		}
 		list = append(list, x)
@@ -330,13 +329,20 @@ var FlowTable = &query.Table[FlowItem]{Rows: "flows", Fields: slices.Concat(
 		numberField("stay", "longest mean time in a switch of the path", query.Duration, query.NoTotal,
 			func(r *FlowItem) (query.Range, bool) { return r.stay, r.stays }),
 		listField("drop.reason", "why packets of the flow were dropped, as reported",
-			func(r *FlowItem) []string { return r.reasons }, func(r *FlowItem) bool { return r.reported }),
-		{Name: "drops", Help: "dropped packets of the flow, as reported", Kind: query.Count, Bounded: true,
-			Number: query.One(func(r *FlowItem) (query.Range, bool) { return r.dropped, r.reported })},
+			func(r *FlowItem) []string { return r.reasons }, func(*FlowItem) bool { return false }),
+		{Name: "drops", Help: "dropped packets of the flow: at least those that were reported", Kind: query.Count,
+			Bounded: true, Number: query.One(func(r *FlowItem) (query.Range, bool) {
+				return query.Range{Low: min(r.dropped, math.MaxInt64-1), High: math.MaxInt64}, len(r.reasons) > 0
+			})},
 	},
 	flagFields(func(r *FlowItem) result.Flags { return r.Way.Flags },
 		func(r *FlowItem) bool { return r.packets.Exact() }),
 )}
+
+// packets returns the bounds of the number of packets.
+func (x *DropSum) packets() query.Range {
+	return countedRange(query.Range{Low: x.Packets - x.Perhaps, High: x.Packets}, x.Flags)
+}
 
 // ByRule reports whether the rule of an access list decided on drops for a reason.
 func ByRule(reason string) bool { return strings.Contains(strings.ToLower(reason), "acl") }
@@ -366,7 +372,7 @@ var DropTable = &query.Table[DropItem]{Rows: "drops", Fields: slices.Concat(
 	flowFields(func(r *DropItem) *Tuple { return &r.Tuple }),
 	[]query.Field[DropItem]{
 		numberField("packets", "dropped packets", query.Count, query.Sum, func(r *DropItem) (query.Range, bool) {
-			return countedRange(query.Range{Low: r.Packets - r.Perhaps, High: r.Packets}, r.Flags), true
+			return r.packets(), true
 		}),
 		timeField("first", "time of the first", func(r *DropItem) int64 { return r.First }),
 		timeField("last", "time of the last", func(r *DropItem) int64 { return r.Last }),

@@ -50,8 +50,8 @@ func (s *Snapshot) trimTotals(list []result.Sketch) []result.Sketch {
 // A TotalItem is an answer of a sketch task about all packets of an epoch.
 type TotalItem struct {
 	*result.Sketch
-	At    Interval // the epoch; its beginning is not known if it has no neighbour
-	Whole bool     // the beginning of the epoch is known
+	At    Interval // the epoch, or its end if its start is not known
+	Whole bool     // the start of the epoch is known
 	Was   *TotalItem
 }
 
@@ -71,7 +71,7 @@ func (x *TotalItem) value() (query.Range, bool) {
 func TotalTables(text func(float64) string) (totals, withEarlier *query.Table[TotalItem]) {
 	t := &query.Table[TotalItem]{Rows: "totals", Fields: []query.Field[TotalItem]{
 		timeField("time", "end of the epoch", func(r *TotalItem) int64 { return r.Time }),
-		numberField("length", "length of the epoch", query.Duration, query.NoTotal,
+		numberField("length", "length of the epoch, if its start is known", query.Duration, query.NoTotal,
 			func(r *TotalItem) (query.Range, bool) { return query.Exactly(r.At.To - r.At.From), r.Whole }),
 		textField("switch", "where it was counted", func(r *TotalItem) string { return r.Switch }),
 		textField("task", "task of the sketch", func(r *TotalItem) string { return r.Task }),
@@ -94,8 +94,7 @@ func TotalTables(text func(float64) string) (totals, withEarlier *query.Table[To
 	return t, c
 }
 
-// TotalItems returns the totals of a snapshot, each as much later as shift is. An epoch that is missing is a gap: an
-// epoch is never longer than the shortest time between two answers of its series.
+// TotalItems returns the totals of a snapshot, each as much later as shift is. An epoch that is missing is a gap.
 func TotalItems(s *Snapshot, shift int64) (items []TotalItem) {
 	keys := make([]SketchKey, 0, len(s.totals))
 	for k := range s.totals {
@@ -106,16 +105,12 @@ func TotalItems(s *Snapshot, shift int64) (items []TotalItem) {
 	})
 	for _, k := range keys {
 		list := slices.Clone(s.totals[k])
-		var epoch int64 = math.MaxInt64
 		for i := range list {
-			if list[i].Time += shift; i > 0 {
-				epoch = min(epoch, list[i].Time-list[i-1].Time)
-			}
-		}
-		for i := range list {
-			x := TotalItem{Sketch: &list[i], At: Interval{list[i].Time - 1, list[i].Time}, Whole: epoch != math.MaxInt64}
-			if x.Whole {
-				x.At.From = list[i].Time - epoch
+			one := &list[i]
+			one.Time += shift
+			x := TotalItem{Sketch: one, At: Interval{one.Time - 1, one.Time}, Whole: one.Start > 0}
+			if one.Start += shift; x.Whole {
+				x.At.From = min(one.Start, x.At.From)
 			}
 			items = append(items, x)
 		}
