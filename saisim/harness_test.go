@@ -26,6 +26,7 @@ type rig struct {
 	outs  []sent
 
 	moments int // number of moments that an observer has seen
+	hostifs map[saisim.PortID]sai.OID
 }
 
 // A sent is a frame that left the chip.
@@ -64,7 +65,7 @@ func bareRig(t testing.TB, p profile.Profile) *rig {
 
 func bareRigOf(t testing.TB, cfg saisim.Config) *rig {
 	t.Helper()
-	r := &rig{TB: t}
+	r := &rig{TB: t, hostifs: map[saisim.PortID]sai.OID{}}
 	cfg.Notify = func(n sai.Notification) { r.notes = append(r.notes, n) }
 	c := need(saisim.New(cfg))(t)
 	r.Chip = c
@@ -149,7 +150,7 @@ func (r *rig) up(id saisim.PortID) {
 	o := r.oid(id)
 	r.set(sai.ObjectTypePort, o, sai.PortAttrMTU, sai.Uint(9122))
 	r.set(sai.ObjectTypePort, o, sai.PortAttrAdminState, sai.Bool(true))
-	r.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, o,
+	r.hostifs[id] = r.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, o,
 		sai.HostifAttrName, sai.Text(fmt.Sprintf("Ethernet%d", id)))
 }
 

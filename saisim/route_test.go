@@ -22,13 +22,15 @@ type router struct {
 	vlan sai.OID
 	lag  sai.OID
 	rifs [4]sai.OID // port 0, port 1, VLAN 100, LAG
+
+	members map[sai.OID][]sai.OID // members of groups, by next hop
 }
 
 func rifMAC(i int) sai.MAC { return sai.MAC{2, 0, 0, 0, 1, byte(i)} }
 
 func newRouter(t testing.TB) *router {
 	t.Helper()
-	r := &router{rig: newRig(t, profile.Small())}
+	r := &router{rig: newRig(t, profile.Small()), members: map[sai.OID][]sai.OID{}}
 	for id := range saisim.PortID(6) {
 		r.leave(id)
 	}

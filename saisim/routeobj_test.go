@@ -171,6 +171,16 @@ func TestRouteRefusals(t *testing.T) {
 		sai.MAC(host(1))), sai.StatusInvalidParameter)
 	r.wantStatus(entry(r.neighborKey(0, at4(0, 3)).Entry, sai.NeighborEntryAttrDstMACAddress, sai.MAC{1}),
 		sai.StatusInvalidParameter)
+	group := sai.MAC{1, 0x80, 0xc2, 0, 0, 0xe} // frames to it are LLDP, and not for the router
+	for _, own := range []struct {
+		of sai.Key
+		id sai.AttrID
+	}{
+		{sai.Obj(sai.ObjectTypeSwitch, r.sw), sai.SwitchAttrSrcMACAddress},
+		{sai.Obj(sai.ObjectTypeVirtualRouter, r.vr), sai.VirtualRouterAttrSrcMACAddress},
+	} {
+		r.wantStatus(r.Set(r.Context(), own.of, sai.Attr{ID: own.id, Value: group}), sai.StatusInvalidParameter)
+	}
 	r.hop(1, at4(1, 5))
 	r.wantStatus(r.Remove(r.Context(), sai.Obj(sai.ObjectTypeRouterInterface, r.rifs[1])), sai.StatusObjectInUse)
 

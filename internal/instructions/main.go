@@ -126,7 +126,9 @@ func measureCommit(ctx context.Context, dir string) (table, error) {
 	}
 	tree, archive := filepath.Join(dir, "tree"), filepath.Join(dir, "tree.tar")
 	for _, args := range [][]string{
-		{"git", "archive", "-o", archive, string(bytes.TrimSpace(commit))}, {"mkdir", tree}, {"tar", "-xf", archive, "-C", tree},
+		{"git", "archive", "-o", archive, string(bytes.TrimSpace(commit))},
+		{"mkdir", tree},
+		{"tar", "-xf", archive, "-C", tree},
 	} {
 		if said, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			return table{}, fmt.Errorf("%s: %w: %s", args[0], err, said)

@@ -15,8 +15,8 @@ type Router struct {
 // An Interface is a router interface.
 type Interface struct {
 	ID       ID
-	On       ID // port, LAG or VLAN; None for a loopback
-	MAC      MAC
+	On       ID     // port, LAG or VLAN; None for a loopback
+	MAC      MAC    // never a group address
 	MTU      uint32 // maximum length of the IP packet
 	Up4, Up6 bool
 	// Missed is the packet action for packets to an address without a neighbour. A rule of the trap neighbor_miss

@@ -71,7 +71,7 @@ type Routing struct {
 // A Switch is the switch object. It is zero before it is created.
 type Switch struct {
 	ID                    ID
-	MAC                   MAC    // zero if there is none
+	MAC                   MAC    // never a group address; zero if there is none
 	AgingSeconds          uint32 // ageing time of the FDB; zero means that entries do not age
 	NoFlood               Flood
 	IngressACL, EgressACL ID     // table or group

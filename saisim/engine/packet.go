@@ -97,7 +97,7 @@ type marked struct {
 	noted             noted
 	looks, early      uint8 // number of lookups in ACL tables, and how many of them were before chip.port
 	traps, earlyTraps uint8 // number of traps, and how many of them were at admission
-	moreLooks         bool  // true if true if there were more lookups than noted than noted
+	moreLooks         bool  // true if there were more lookups than noted
 }
 
 // noted is the set of valid parts of met.

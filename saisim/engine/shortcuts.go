@@ -8,9 +8,9 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Most packets are untagged, and only the bridge decides their destination, between two hosts in the FDB, or the router,
-// to a known neighbour. Each part of the chip has a shortcut for them. This file has all shortcuts, and everything that
-// closes them:
+// Most packets are untagged, and only the bridge decides their destination, between two hosts in the FDB, or the
+// router, to a known neighbour. Each part of the chip has a shortcut for them. This file has all shortcuts, and
+// everything that closes them:
 //
 //   - to every packet: the table in [Engine.closed]
 //   - to packets that arrive or leave by a port: the table in [port.closed]
@@ -215,8 +215,8 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 	pk.ecn, pk.short = tos&3 != 0, true
 }
 
-// unhindered runs ACL for a packet that is usual so far. If an entry affects the packet's destination or its headers, it
-// forwards the packet and returns false.
+// unhindered runs ACL for a packet that is usual so far. If an entry affects the packet's destination or its headers,
+// it forwards the packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
 	pk.h.usual(pk.data)
@@ -278,12 +278,12 @@ func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	return true
 }
 
-// single reports whether a packet at the end of the ingress pipe has one port or bridge port as its only destination, and
-// no state that only copies have.
+// single reports whether a packet at the end of the ingress pipe has one port or bridge port as its only destination,
+// and no state that only copies have.
 func (p *packet) single() bool {
 	v := &p.verdict
-	return (v.kind == toBridgePort || v.kind == toPort) && !v.cpu && !p.accompanied() && p.run == nil && p.graph == nil && !p.meetsIFA() &&
-		!p.chosen
+	return (v.kind == toBridgePort || v.kind == toPort) && !v.cpu && !p.accompanied() &&
+		p.run == nil && p.graph == nil && !p.meetsIFA() && !p.chosen
 }
 
 // replicate makes the copies of a packet that leaves the ingress pipe. A single copy is in the packet itself.
@@ -357,8 +357,8 @@ func (c *queues) pass(p *port, cp *copyOf) {
 	c.send(p, cp, length)
 }
 
-// pass does transmit for a complete copy without a change of its own, as a fast path. The packet's edit may apply, and a
-// record may be appended.
+// pass does transmit for a complete copy without a change of its own, as a fast path. The packet's edit may apply, and
+// a record may be appended.
 func (c *wires) pass(p *port, cp *copyOf) {
 	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false

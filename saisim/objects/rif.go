@@ -117,7 +117,15 @@ func (rt *router) rifRow(o *object) (config.Row, error) {
 
 // unicast rejects an address that is not a unicast address.
 func unicast(id sai.AttrID, m sai.MAC) error {
-	if m[0]&1 != 0 || m == (sai.MAC{}) {
+	if m == (sai.MAC{}) {
+		return badValue(id, sai.StatusInvalidParameter, "%s, want a unicast address", m)
+	}
+	return noGroup(id, m)
+}
+
+// noGroup rejects a group address.
+func noGroup(id sai.AttrID, m sai.MAC) error {
+	if m[0]&1 != 0 {
 		return badValue(id, sai.StatusInvalidParameter, "%s, want a unicast address", m)
 	}
 	return nil

@@ -22,7 +22,7 @@ func (rt *router) routerKind() *kind {
 		row: func(o *object) (config.Row, error) {
 			return config.Router{
 				ID: o.id(), Up4: o.flag(sai.VirtualRouterAttrAdminV4State), Up6: o.flag(sai.VirtualRouterAttrAdminV6State),
-			}, nil
+			}, noGroup(sai.VirtualRouterAttrSrcMACAddress, sai.MAC(o.mac(sai.VirtualRouterAttrSrcMACAddress)))
 		},
 		remove: refuseRemove("the default virtual router stays"),
 		get: func(o *object, id sai.AttrID) sai.Value {

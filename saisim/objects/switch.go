@@ -82,6 +82,9 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 	if err := s.checkTAMs(o, sai.SwitchAttrTAMObjectID, sai.TAMBindPointTypeSwitch); err != nil {
 		return nil, err
 	}
+	if err := noGroup(sai.SwitchAttrSrcMACAddress, sai.MAC(o.mac(sai.SwitchAttrSrcMACAddress))); err != nil {
+		return nil, err
+	}
 	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }
 	r := config.Switch{
 		ID: o.id(), MAC: o.mac(sai.SwitchAttrSrcMACAddress), AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"encoding/binary"
 	"net/netip"
 
 	"tamtam/saisim/config"
@@ -261,8 +260,9 @@ func routable(pk *packet) bool {
 	src, dst := netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)
 	if ip.version == 4 {
 		src, dst = netip.AddrFrom4([4]byte(ip.src[12:])), netip.AddrFrom4([4]byte(ip.dst[12:]))
+		// A checksum of 0 may be written as 0xffff too: both are zero in one's complement (RFC 1071).
 		header := pk.data[ip.at : ip.at+ip.head]
-		if checksum(header) != binary.BigEndian.Uint16(header[10:]) {
+		if sum := word(header, 10); sum%0xffff != checksum(header)%0xffff {
 			return false
 		}
 	}
