@@ -164,6 +164,7 @@ func (nt *Notifier) publish(ctx context.Context, last uint64, discard bool) erro
 		if err := nt.db.Client().Ping(ctx).Err(); err != nil {
 			return err
 		}
+		nt.failed = false
 	}
 	nt.mu.Lock()
 	var list []pendingNote
@@ -183,17 +184,19 @@ func (nt *Notifier) publish(ctx context.Context, last uint64, discard bool) erro
 	return nil
 }
 
-// publishChunk publishes notifications in one round trip.
+// publishChunk publishes notifications in one round trip, except those that are obsolete by now.
 func (nt *Notifier) publishChunk(ctx context.Context, list []pendingNote, discard bool) error {
 	var done []pendingNote
 	nt.mu.Lock()
-	for _, n := range list {
+	list = slices.DeleteFunc(list, func(n pendingNote) bool {
 		key := noteKey(n.Notification)
-		if now, ok := nt.pending[key]; ok {
+		now, is := nt.pending[key]
+		if is = is && now.order == n.order; is {
 			now.certain = true
 			nt.pending[key] = now
 		}
-	}
+		return !is
+	})
 	nt.mu.Unlock()
 	_, err := nt.db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, n := range list {

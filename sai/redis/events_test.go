@@ -136,6 +136,25 @@ func TestPendingNotificationsAreBounded(t *testing.T) {
 	}
 }
 
+// An address that comes and goes while others are published is not published.
+func TestObsoleteNotificationIsNotPublished(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	g.createSwitch()
+	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
+	entry := sai.FDBEntry{Switch: protocol.SwitchVID, MAC: sai.MAC{2, 0, 0, 0, 0, 9}, BV: vlan}
+	event := sai.FDBEvent{Event: sai.FDBEventLearned, Entry: sai.MapEntry(entry, g.rid).(sai.FDBEntry)}
+	nt := g.server.Notifier
+	nt.Add(event)
+	list := []pendingNote{nt.pending[noteKey(event)]} // about to be published
+	nt.Add(sai.FDBEvent{Event: sai.FDBEventAged, Entry: event.Entry})
+	g.must("publish", nt.publishChunk(ctx, list, false))
+	if got := g.row(swss.ASICDB, "ASIC_STATE:"+sai.FormatKey(sai.EntryKey(entry))); got != "" || len(nt.pending) > 0 {
+		t.Errorf("row %q, pending %v", got, nt.pending)
+	}
+}
+
 // A notification that Redis did not accept is published once Redis answers. An address that is forgotten meanwhile is
 // reported as forgotten, since the first message may have been published.
 func TestNotificationsWaitForRedis(t *testing.T) {
