@@ -73,8 +73,8 @@ func isLearned(e sai.FDBEvent) bool {
 	return e.Event == sai.FDBEventLearned || e.Event == sai.FDBEventMove
 }
 
-// Add records a notification of the backend, which [Notifier.Run] publishes. times is how often it does so: once, unless
-// a fault is injected. Add returns immediately, and may be called from within a call to the backend.
+// Add records a notification of the backend, which [Notifier.Run] publishes. times is how often it does so: once,
+// unless a fault is injected. Add returns immediately, and may be called from within a call to the backend.
 func (nt *Notifier) Add(n sai.Notification, times int) {
 	if times == 0 {
 		return
