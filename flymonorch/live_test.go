@@ -258,3 +258,28 @@ func TestTooMany(t *testing.T) {
 	b.wantResult("t1", "1700000001: 30")
 	b.wantAnswer("q", "1700000001: 1")
 }
+
+// A change that leaves a live task at its place, such as that of its filter, does not interrupt the sequence of sweeps:
+// the next result counts from the end of the last one.
+func TestFilterOfALiveTaskIsChanged(t *testing.T) {
+	b := newBench(t, oracle)
+	live := []string{"readout", "live", "memory", "1024"}
+	b.task("live", append(live, "filter", "protocol=17")...)
+	b.query("q", "live", "10.0.0.1")
+	b.Step()
+	for range 2400 {
+		b.send("10.0.0.1", 1)
+		b.Pass(time.Millisecond)
+	}
+	b.task("live", append(live, "filter", "protocol=17,dst-ip=10.0.0.0/8")...)
+	b.Step()
+	for range 400 {
+		b.send("10.0.0.1", 1)
+		b.Pass(time.Millisecond)
+	}
+	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+	if err != nil || row.Flags != flymon.FlagLive|flymon.FlagPartial || row.End-row.Start > int64(1100*time.Millisecond) ||
+		row.Metrics[flymon.MetricPackets].Value > 1100 {
+		t.Errorf("%d ns, %+v, %v; the answer is %s", row.End-row.Start, row, err, b.answer("q"))
+	}
+}

@@ -192,7 +192,7 @@ func (o *Orch) divert(
 	} else if !moved { // only a filter, a threshold or similar changed, so the count continues
 		d.flags |= old.flags
 		d.known, d.next, d.began, d.at, d.generation = old.known, old.next, old.began, old.at, old.generation
-		d.found, d.former = old.found, old.former
+		d.found, d.former, d.sweep = old.found, old.former, old.sweep
 	}
 	o.reader.remember(t)
 	if d.frozen {

@@ -54,8 +54,12 @@ func (qs *queries) row(ctx context.Context, row orch.Task) {
 		delete(qs.dirty, row.Key)
 		return
 	}
+	was := q
 	q = &query{name: row.Key}
 	q.row, q.parseErr = schema.ParseFlyMonQuery(row.Key, row.Fields)
+	if was != nil && was.row != q.row {
+		qs.rows.Drop(row.Key) // the answer is that of another flow
+	}
 	qs.all[q.name] = q
 	if qs.byTask[q.row.Task] == nil {
 		qs.byTask[q.row.Task] = map[string]*query{}

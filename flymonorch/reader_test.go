@@ -2,9 +2,12 @@ package flymonorch
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 
@@ -179,4 +182,30 @@ func TestLateReading(t *testing.T) {
 	b.chip.onRead = func() {}
 	b.to(3.01)
 	b.wantResult("t1", "1700000002: 3")
+}
+
+// A query that is changed has no answer until its task is read again.
+func TestQueryIsChanged(t *testing.T) {
+	b := newBench(t)
+	b.task("t1")
+	b.query("q", "t1", "10.0.0.1")
+	b.Step()
+	for range 3 {
+		b.send("10.0.0.1", 5)
+		b.Pass(time.Second)
+	}
+	if b.answer("q") == "" {
+		t.Fatal("no answer")
+	}
+	b.query("q", "t1", "10.0.0.2")
+	b.Step()
+	if got := b.answer("q"); got != "" {
+		t.Errorf("after the change: %s", got)
+	}
+	for range 2 {
+		b.Pass(time.Second)
+	}
+	if row := b.Row(swss.CountersDB, schema.CountersFlyMonAnswer, "q"); !strings.Contains(row["FLOW"], "10.0.0.2") {
+		t.Errorf("answer %v", row)
+	}
 }

@@ -189,7 +189,7 @@ func TestUnknownCounters(t *testing.T) {
 }
 
 // While the ASIC does not return the counters, the row has those of the last reading, and the status of the session
-// says so.
+// has the reason.
 func TestCountersCannotBeRead(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	poll := func(status string) {

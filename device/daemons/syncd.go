@@ -97,7 +97,7 @@ func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) 
 	start := time.Now()
 	chip, err := saisim.New(saisim.Config{
 		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(),
-		Notify: func(n sai.Notification) { syncd.Notifier.Add(n) },
+		Notify: func(n sai.Notification) { syncd.Notifier.Add(n, c.faults.Notified(n)) },
 		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)), Wired: wired(cfg.Wires),
 		HostInterfaces: cfg.netdevs.changed,
 	})
@@ -105,7 +105,6 @@ func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) 
 		return err
 	}
 	syncd = NewSyncd(r, c.Layered(chip), c)
-	syncd.Notifier.Times = c.faults.Notified
 	if err := c.faults.Drive(chip); err != nil {
 		return err
 	}

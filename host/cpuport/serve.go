@@ -85,7 +85,7 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	defer c.Close()
-	l, err := h.welcome(c)
+	l, err := h.welcome(ctx, c)
 	if err != nil {
 		_, _ = c.Write(append([]byte{kindRefused}, err.Error()...))
 		return
@@ -115,21 +115,23 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
+// readFirst reads the first message of a connection, for which it waits for a limited time.
+func readFirst(ctx context.Context, c *net.UnixConn, b []byte, most time.Duration) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) }) // ends Read
+	if n, err = c.Read(b); !stop() {
+		return 0, fmt.Errorf("no message in %s", most)
+	}
+	return n, err
+}
+
 // welcome reads the name of a client and attaches it.
-func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
+func (h *Hub) welcome(ctx context.Context, c *net.UnixConn) (*Line, error) {
 	b := make([]byte, maxMessage)
-	if err := c.SetReadDeadline(time.Now().Add(h.hello)); err != nil {
-		return nil, err
-	}
-	n, err := c.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, fmt.Errorf("no message in %s: the first one is to be \"hello\" or \"interfaces\"", h.hello)
-	}
-	if err == nil {
-		err = c.SetReadDeadline(time.Time{})
-	}
+	n, err := readFirst(ctx, c, b, h.hello)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: the first one is to be \"hello\" or \"interfaces\"", err)
 	}
 	if n == 0 || b[0] != kindHello && b[0] != kindInterfaces {
 		return nil, errors.New("the first message is to be \"hello\" or \"interfaces\"")
@@ -234,13 +236,7 @@ func (x *Conn) greet(who string, kind byte) error {
 	if _, err := x.c.Write(appendHello(nil, kind, who)); err != nil {
 		return err
 	}
-	if err := x.c.SetReadDeadline(time.Now().Add(helloTime)); err != nil {
-		return err
-	}
-	n, err := x.c.Read(x.buf)
-	if err == nil {
-		err = x.c.SetReadDeadline(time.Time{})
-	}
+	n, err := readFirst(context.Background(), x.c, x.buf, helloTime)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,8 @@ func (f *Feature[R, B]) PollCounters(ctx context.Context) error {
 }
 
 // CountersRead records whether the counters of sessions could be read; without sessions, those of all. While they
-// cannot be, the rows have the numbers of the last reading, and the status of each session in the ASIC says so. A
-// changed error is logged.
+// cannot be, the rows have the numbers of the last reading, and the status of each session in the ASIC has the
+// reason. A changed error is logged.
 func (f *Feature[R, B]) CountersRead(ctx context.Context, err error, of ...*Session[R, B]) {
 	why := ""
 	if err != nil {

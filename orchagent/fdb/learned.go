@@ -2,9 +2,11 @@ package fdb
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/swss"
@@ -134,12 +136,35 @@ func (o *Orch) portDown(ctx context.Context, name string) {
 	}
 }
 
+// flushLearned flushes learned addresses. If the ASIC refuses, it is tried again soon, unless the bridge port or VLAN is
+// gone.
 func (o *Orch) flushLearned(ctx context.Context, what string, attrs ...sai.Attr) {
 	attrs = append(attrs, sai.Attr{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic})
-	if err := o.api.FlushFDB(ctx, attrs); err != nil {
-		o.log.Error("addresses learned stay", "at", what, "err", err)
+	o.flushAgain(ctx, what, attrs)
+}
+
+func (o *Orch) flushAgain(ctx context.Context, what string, attrs []sai.Attr) {
+	err := o.api.FlushFDB(ctx, attrs)
+	_, known := o.unflushed[what]
+	delete(o.unflushed, what)
+	if err == nil || errors.Is(err, sai.StatusItemNotFound) || errors.Is(err, sai.StatusInvalidObjectID) {
+		return
+	}
+	if o.unflushed[what] = attrs; !known {
+		o.log.Error("addresses learned stay for now", "at", what, "err", err)
 	}
 }
+
+// retryFlushes repeats the flushes that the ASIC refused.
+func (o *Orch) retryFlushes(ctx context.Context, _ time.Time) error {
+	for _, what := range slices.Sorted(maps.Keys(o.unflushed)) {
+		o.flushAgain(ctx, what, o.unflushed[what])
+	}
+	return nil
+}
+
+// flushPeriod is the interval at which refused flushes are repeated.
+const flushPeriod = time.Second
 
 // flushRequest flushes the addresses that a message of [schema.FlushFDBChannel] names. Static entries stay, as in
 // SONiC. A port or VLAN without a member has learned nothing.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -52,7 +53,9 @@ type Orch struct {
 	fixed   map[string]swss.FieldValues // rows of entries from FDB_TABLE, by key of STATE_DB
 	owner   map[sai.FDBEntry]string     // key of the row that an entry belongs to
 	dirty   map[string]struct{}         // rows of STATE_DB to be written
-	members map[[2]string][2]sai.OID    // VLAN and bridge port of members, to flush them when they leave
+	// unflushed holds the flushes that the ASIC refused, by what they flush.
+	unflushed map[string][]sai.Attr
+	members   map[[2]string][2]sai.OID // VLAN and bridge port of members, to flush them when they leave
 }
 
 // A row is a row of FDB_TABLE.
@@ -80,7 +83,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		state: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateFDB),
 		rows:  map[string]row{}, entries: map[string]*entry{},
 		learned: map[string]swss.FieldValues{}, fixed: map[string]swss.FieldValues{}, owner: map[sai.FDBEntry]string{},
-		dirty: map[string]struct{}{}, members: map[[2]string][2]sai.OID{},
+		dirty: map[string]struct{}{}, members: map[[2]string][2]sai.OID{}, unflushed: map[string][]sai.Attr{},
 	}
 	old, err := o.state.Keys(ctx)
 	if err != nil {
@@ -105,6 +108,12 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			}
 		}
 	})
+	cfg.Daemon.Every(func() time.Duration {
+		if len(o.unflushed) == 0 {
+			return 0
+		}
+		return flushPeriod
+	}, o.retryFlushes)
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Downs().Subscribe(o.portDown)
 	return o, nil

@@ -275,6 +275,26 @@ func TestUnknownPlaces(t *testing.T) {
 	}
 }
 
+// A flush that the ASIC refuses is repeated after a second, although nothing changes. One of a bridge port that is gone
+// is not.
+func TestRefusedFlushIsRepeated(t *testing.T) {
+	b := newBench(t)
+	flushes := func(status sai.Status) int {
+		t.Helper()
+		b.Rec.Reset()
+		b.Rec.FailAt(1, status)
+		b.do("down Ethernet0")
+		b.Pass(3 * flushPeriod)
+		return b.Rec.Changes()
+	}
+	if n := flushes(sai.StatusFailure); n != 2 {
+		t.Errorf("%d flushes, want a second one", n)
+	}
+	if n := flushes(sai.StatusItemNotFound); n != 1 {
+		t.Errorf("%d flushes of a bridge port that is gone", n)
+	}
+}
+
 // Whatever the order of changes, the ASIC and the status depend only on the last rows and members.
 func TestConvergence(t *testing.T) {
 	lines := []string{

@@ -23,9 +23,6 @@ import (
 // address replaces a pending one, and so does one about the same state of a port. Thus the number of pending ones is
 // bounded by the sizes of the ASIC's tables, and no address is missing or left in ASIC_STATE however fast they change.
 type Notifier struct {
-	// Times returns how often a notification is published, for fault injection. nil means once.
-	Times func(sai.Notification) int
-
 	db      *swss.DB
 	log     *slog.Logger
 	objects *objectids.Translator
@@ -42,6 +39,7 @@ type Notifier struct {
 // A pendingNote is a notification that is not published yet.
 type pendingNote struct {
 	sai.Notification
+	times int // how often it is published; more than 1 only by fault injection
 	order uint64
 	// certain means that a later removal of the address must be published: this notification may already be published,
 	// or it replaces a pending removal.
@@ -75,15 +73,18 @@ func isLearned(e sai.FDBEvent) bool {
 	return e.Event == sai.FDBEventLearned || e.Event == sai.FDBEventMove
 }
 
-// Add records a notification of the backend, which [Notifier.Run] publishes. It returns immediately, and may be called
-// from within a call to the backend.
-func (nt *Notifier) Add(n sai.Notification) {
+// Add records a notification of the backend, which [Notifier.Run] publishes. times is how often it does so: once,
+// unless a fault is injected. Add returns immediately, and may be called from within a call to the backend.
+func (nt *Notifier) Add(n sai.Notification, times int) {
+	if times == 0 {
+		return
+	}
 	nt.mu.Lock()
 	defer nt.mu.Unlock()
 	key := noteKey(n)
 	was, pending := nt.pending[key]
 	nt.added++
-	p := pendingNote{n, nt.added, was.certain}
+	p := pendingNote{n, times, nt.added, was.certain}
 	if e, ok := n.(sai.FDBEvent); ok && pending {
 		old, _ := was.Notification.(sai.FDBEvent)
 		if _, known := nt.learned[e.Entry]; !isLearned(e) && isLearned(old) && !known && !was.certain {
@@ -103,7 +104,7 @@ func (nt *Notifier) Add(n sai.Notification) {
 // real object ids. It writes the rows of learned FDB entries. It may be called from within a call to the backend. A
 // notification about an object without a virtual id is kept until after the current request.
 func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
-	nt.Add(n)
+	nt.Add(n, 1)
 	if err := nt.publish(ctx, math.MaxUint64, false); err != nil {
 		nt.log.Warn("syncd: notifications wait", "error", err)
 	}
@@ -164,6 +165,7 @@ func (nt *Notifier) publish(ctx context.Context, last uint64, discard bool) erro
 		if err := nt.db.Client().Ping(ctx).Err(); err != nil {
 			return err
 		}
+		nt.failed = false
 	}
 	nt.mu.Lock()
 	var list []pendingNote
@@ -183,17 +185,19 @@ func (nt *Notifier) publish(ctx context.Context, last uint64, discard bool) erro
 	return nil
 }
 
-// publishChunk publishes notifications in one round trip.
+// publishChunk publishes notifications in one round trip, except those that are obsolete by now.
 func (nt *Notifier) publishChunk(ctx context.Context, list []pendingNote, discard bool) error {
 	var done []pendingNote
 	nt.mu.Lock()
-	for _, n := range list {
+	list = slices.DeleteFunc(list, func(n pendingNote) bool {
 		key := noteKey(n.Notification)
-		if now, ok := nt.pending[key]; ok {
+		now, is := nt.pending[key]
+		if is = is && now.order == n.order; is {
 			now.certain = true
 			nt.pending[key] = now
 		}
-	}
+		return !is
+	})
 	nt.mu.Unlock()
 	_, err := nt.db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, n := range list {
@@ -202,7 +206,7 @@ func (nt *Notifier) publishChunk(ctx context.Context, list []pendingNote, discar
 				continue // the current request may give the object its id
 			}
 			if err == nil {
-				err = nt.send(ctx, p, n.Notification, virtual)
+				err = nt.send(ctx, p, virtual, n.times)
 			}
 			if done = append(done, n); err != nil {
 				nt.log.Warn("syncd: a notification is not published", "error", err)
@@ -230,13 +234,9 @@ func (nt *Notifier) publishChunk(ctx context.Context, list []pendingNote, discar
 }
 
 // send adds the commands that publish a notification.
-func (nt *Notifier) send(ctx context.Context, p redis.Pipeliner, real, virtual sai.Notification) error {
-	times := 1
-	if nt.Times != nil {
-		times = nt.Times(real)
-	}
+func (nt *Notifier) send(ctx context.Context, p redis.Pipeliner, virtual sai.Notification, times int) error {
 	op, data, err := formatNotification(virtual)
-	if err != nil || times == 0 {
+	if err != nil {
 		return err
 	}
 	if e, ok := virtual.(sai.FDBEvent); ok {

@@ -107,17 +107,17 @@ func TestPendingNotificationsAreBounded(t *testing.T) {
 	need(src.Pops(ctx))(t)
 	for round := range 4 { // the table is full of other addresses each time, and the last ones stay
 		for i := range table {
-			nt.Add(event(sai.FDBEventLearned, 1000+round*table+i))
+			nt.Add(event(sai.FDBEventLearned, 1000+round*table+i), 1)
 		}
 		if round == 3 {
 			break
 		}
 		for i := range table {
-			nt.Add(event(sai.FDBEventAged, 1000+round*table+i))
+			nt.Add(event(sai.FDBEventAged, 1000+round*table+i), 1)
 		}
 	}
 	for i := range published {
-		nt.Add(event(sai.FDBEventAged, i))
+		nt.Add(event(sai.FDBEventAged, i), 1)
 	}
 	if n := len(nt.pending); n != table+published {
 		t.Errorf("%d notifications are pending, want %d", n, table+published)
@@ -133,6 +133,25 @@ func TestPendingNotificationsAreBounded(t *testing.T) {
 	}
 	if len(nt.pending) != 0 || len(nt.learned) != table {
 		t.Errorf("%d pending and %d learned", len(nt.pending), len(nt.learned))
+	}
+}
+
+// An address that comes and goes while others are published is not published.
+func TestObsoleteNotificationIsNotPublished(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	g.createSwitch()
+	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
+	entry := sai.FDBEntry{Switch: protocol.SwitchVID, MAC: sai.MAC{2, 0, 0, 0, 0, 9}, BV: vlan}
+	event := sai.FDBEvent{Event: sai.FDBEventLearned, Entry: sai.MapEntry(entry, g.rid).(sai.FDBEntry)}
+	nt := g.server.Notifier
+	nt.Add(event, 1)
+	list := []pendingNote{nt.pending[noteKey(event)]} // about to be published
+	nt.Add(sai.FDBEvent{Event: sai.FDBEventAged, Entry: event.Entry}, 1)
+	g.must("publish", nt.publishChunk(ctx, list, false))
+	if got := g.row(swss.ASICDB, "ASIC_STATE:"+sai.FormatKey(sai.EntryKey(entry))); got != "" || len(nt.pending) > 0 {
+		t.Errorf("row %q, pending %v", got, nt.pending)
 	}
 }
 
