@@ -243,23 +243,31 @@ func (m *machine) processes() map[string]map[string]string {
 		}
 		rows[d.Name()] = row
 	}
-	for pid, percent := range m.utilization(now) {
+	if !known {
+		boot = now.at // the time since the start of a process is unknown
+	}
+	for pid, percent := range m.utilization(now, boot) {
 		rows[pid]["cpu-utilization"] = percent
 	}
 	return rows
 }
 
 // utilization returns the share that each process has had of the time of all processors, in percent, since a reading at
-// least cpuPeriod ago. Without such a reading, it returns none.
-func (m *machine) utilization(now reading[map[cpuUser]time.Duration]) map[string]string {
+// least cpuPeriod ago. Without such a reading of the process, it is the share since the process started.
+func (m *machine) utilization(now reading[map[cpuUser]time.Duration], boot time.Time) map[string]string {
 	m.mu.Lock()
 	base := m.processed.since(now, cpuPeriod)
 	m.mu.Unlock()
 	shares := map[string]string{}
 	processors := len(m.processors()) - 1 // without their sum
 	for who, used := range now.value {
-		if was, ok := base.value[who]; ok && used >= was && processors > 0 {
-			shares[who.pid] = percent(float64(used-was), float64(processors)*float64(now.at.Sub(base.at)))
+		was, ok := base.value[who]
+		since := base.at
+		if !ok {
+			since = boot.Add(who.started)
+		}
+		if used >= was && processors > 0 && now.at.After(since) {
+			shares[who.pid] = percent(float64(used-was), float64(processors)*float64(now.at.Sub(since)))
 		}
 	}
 	return shares

@@ -82,10 +82,10 @@ func FuzzProcessRow(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, line string) { processRow(line) })
 }
 
-// The share of a process follows from two readings that are at least three seconds apart. A process with the number of
-// an earlier one has none.
+// The share of a process follows from two readings that are at least three seconds apart, or else from the time since its
+// start. A process with the number of an earlier one is another. Before its start there is no share.
 func TestMachineUtilization(t *testing.T) {
-	proc, now := t.TempDir(), time.Unix(100, 0)
+	proc, now := t.TempDir(), time.Unix(1032, 0)
 	m := &machine{proc: proc, now: func() time.Time { return now }}
 	write := func(file, text string) {
 		t.Helper()
@@ -108,11 +108,11 @@ func TestMachineUtilization(t *testing.T) {
 		}
 	}
 	write("stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8\ncpu1 1 2 3 4 5 6 7 8\nbtime 1000\n")
-	process(100, 50, 3000)
-	wants("")
+	process(100, 50, 3000) // 1.5 of 2 seconds, of two processors
+	wants("38")
 	now = now.Add(2 * time.Second)
-	process(200, 50, 3000)
-	wants("")
+	process(200, 50, 3000) // 2.5 of 4 seconds
+	wants("31")
 	now = now.Add(2 * time.Second)
 	process(250, 100, 3000) // 2 of 4 seconds, of two processors
 	wants("25")
@@ -121,7 +121,9 @@ func TestMachineUtilization(t *testing.T) {
 	now = now.Add(2 * time.Second)
 	wants("0")
 	now = now.Add(3 * time.Second)
-	process(900, 0, 4000)
+	process(100, 0, 4000) // 1 of 2 seconds
+	wants("25")
+	process(100, 0, 4300) // the clock is behind
 	wants("")
 }
 

@@ -9,7 +9,8 @@ const (
 	// domain-name, the first of them.
 	HostState = "state"
 	// HostProcesses has a row by pid: name, start-time, cpu-usage-user and cpu-usage-system in ns, memory-usage in
-	// bytes, cpu-utilization and memory-utilization in percent.
+	// bytes, cpu-utilization and memory-utilization in percent. cpu-utilization is that of the last seconds or, at the
+	// first look at a process, that since its start.
 	HostProcesses = "processes"
 	// HostMounts has a row by the path of each file system on a device: its size, available and utilized, in units of
 	// 10^6 bytes.
