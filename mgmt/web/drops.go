@@ -190,9 +190,17 @@ func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, na
 	slices.SortFunc(out, func(a, b tally) int { return cmp.Or(cmp.Compare(b.most, a.most), natural(a.Name, b.Name)) })
 	c := columnsOf[tally]("by-"+by).text("name", func(t *tally) string { return t.Name })
 	heads := []template.HTML{q.Head(c.table+"name", by, "")}
-	for i, source := range d.Sources {
-		c.number(source, func(t *tally) (float64, bool) { return float64(t.Counts[i]), t.Counts[i] >= 0 })
-		heads = append(heads, q.Head(c.table+source, cmp.Or(source, "source not named"), "n"))
+	for _, of := range d.Of { // also those that are not chosen: a link may have another choice than that of the order
+		i := slices.Index(d.Sources, of.End)
+		c.number(of.End, func(t *tally) (float64, bool) {
+			if i < 0 || t.Counts[i] < 0 {
+				return 0, false
+			}
+			return float64(t.Counts[i]), true
+		})
+		if i >= 0 {
+			heads = append(heads, q.Head(c.table+of.End, cmp.Or(of.End, "source not named"), "n"))
+		}
 	}
 	if err := c.sort(q, out); err != nil {
 		return err

@@ -69,7 +69,12 @@ var linkColumns = columnsOf[linkRow]("").
 		return float64(d.Sum) / float64(max(1, d.Count)), d.Count > 0
 	}).
 	number("stamped", func(r *linkRow) (float64, bool) { return float64(r.Stamped), r.HasStamps }).
-	text("confidence", func(r *linkRow) string { return confidence(r.Delay.Reasons()) })
+	text("confidence", func(r *linkRow) string {
+		if r.Delay.Dist.Count == 0 {
+			return ""
+		}
+		return confidence(r.Delay.Reasons())
+	})
 
 type networkData struct {
 	Source  string
