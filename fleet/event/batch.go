@@ -14,8 +14,8 @@ import (
 // MaxTime is the latest time of an event, in nanoseconds since 1970: in the year 2116. Times are not below 0.
 const MaxTime = 1 << 62
 
-// MaxAhead is the maximum time, in nanoseconds, by which the events of a batch may be ahead of the watermark. Before the
-// first watermark they may be ahead of each other by it. Windows farther ahead would hold the log.
+// MaxAhead is the maximum time, in nanoseconds, by which the events of a batch may be ahead of the watermark. Before
+// the first watermark they may be ahead of each other by it. Windows farther ahead would hold the log.
 const MaxAhead = 3600 * 1_000_000_000
 
 // MaxSource is the maximum length of a source's name.
@@ -99,6 +99,9 @@ func (w *Writer) Events() int {
 	w.begin()
 	return w.header.Events
 }
+
+// First returns the time of the earliest event in the unfinished batch.
+func (w *Writer) First() int64 { return w.header.From }
 
 // room reports whether n more bytes fit into the batch.
 func (w *Writer) room(n int) bool { return len(w.buf)+n+checksum <= stream.MaxData }

@@ -23,11 +23,19 @@ import (
 // outside, so it must be bounded.
 const MaxExporters = 1 << 12
 
+// The bytes for templates are 64 MiB for all exporters together. Each exporter may have some, whatever the others have:
+// about ten templates of 25 fields.
+const (
+	exporterBytes = 12 << 10
+	sharedBytes   = 64<<20 - MaxExporters*exporterBytes
+)
+
 // Reports turns reports of drops into events. It must be used by one goroutine, except Counts.
 type Reports struct {
 	drops *Sender
 	names map[netip.Addr]string
 
+	templates *ipfix.Memory
 	exporters map[netip.AddrPort]*exporter
 	agents    map[agent]*agentState
 	beyond    unnumbered
@@ -74,7 +82,8 @@ type notified struct {
 
 // NewReports returns a reader of reports. names holds the names of switches by address.
 func NewReports(drops *Sender, names map[netip.Addr]string) *Reports {
-	return &Reports{drops: drops, names: names, exporters: map[netip.AddrPort]*exporter{}, agents: map[agent]*agentState{}}
+	return &Reports{drops: drops, names: names, templates: ipfix.NewMemory(exporterBytes, sharedBytes),
+		exporters: map[netip.AddrPort]*exporter{}, agents: map[agent]*agentState{}}
 }
 
 // Counts returns the counts so far.
@@ -108,7 +117,8 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 			r.leaveOut(at)
 			return nil
 		}
-		e = &exporter{decoder: ipfix.NewDecoder(0), gaps: map[uint32]*gap{}}
+		e = &exporter{gaps: map[uint32]*gap{}}
+		e.decoder = r.templates.NewDecoder(0, func() { e.gaps = map[uint32]*gap{} })
 		r.exporters[from] = e
 	}
 	earliest, latest := at.Add(-wrongClock), at.Add(r.drops.disorder())

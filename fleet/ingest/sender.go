@@ -509,8 +509,10 @@ func (s *Sender) watermark() int64 {
 // advances.
 func (s *Sender) send(ctx context.Context, p *part, watermark int64) error {
 	if len(p.missing) > 0 && p.writer.Events() > 0 {
-		// Events too far ahead of the watermark are refused: see event.MaxAhead.
-		before := max(p.watermark, min(s.watermark(), s.high-event.MaxAhead/2))
+		before := p.watermark
+		if ahead := s.high - event.MaxAhead/2; before > 0 || p.writer.First() < ahead { // see event.MaxAhead
+			before = max(before, min(s.watermark(), ahead))
+		}
 		if err := s.append(ctx, p, before); err != nil {
 			return err
 		}

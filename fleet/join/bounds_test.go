@@ -68,7 +68,7 @@ func TestImpossibleNumber(t *testing.T) {
 	x.message(w, 130*second, 131*second)
 	x.message(w, event.Ended)
 	b := x.p.Cut(x.now, true)
-	if len(b.Hops) != 2 || len(b.Sources) != 1 || b.Sources[0].Twice != 0 || b.Sources[0].Bad != 2 || b.Sources[0].Lost != 0 {
+	if s := b.Sources; len(b.Hops) != 2 || len(s) != 1 || s[0].Twice != 0 || s[0].Bad != 2 || s[0].Lost != 0 {
 		t.Errorf("%+v, %+v: want two rows, and two bad batches", b.Hops, b.Sources)
 	}
 	if !in(b.Amends, 112*second, result.Gap) || in(b.Amends, 125*second, result.Gap) {

@@ -205,8 +205,8 @@ func (p *Partition) Consume(seq uint64, data []byte, now time.Time) error {
 		if p.refuse(h, again, result.Gap); !again {
 			s.row.Bad++
 		}
-		return fmt.Errorf("partition %s, message %d: batch %s comes after batch %d: want at most %d missing ones", p.name, seq,
-			h.ID(), s.number, maxLost)
+		return fmt.Errorf("partition %s, message %d: batch %s comes after batch %d: want at most %d missing ones", p.name,
+			seq, h.ID(), s.number, maxLost)
 	}
 	s.received = now
 	if h.Number <= s.number {

@@ -104,15 +104,67 @@ func (p *Page) alarms(q *request) (any, error) {
 	slices.SortStableFunc(d.Cleared, func(a, b clearedRow) int { return cmp.Compare(b.Cleared, a.Cleared) })
 	d.Before = max(0, len(d.Cleared)-mostCleared)
 	d.Cleared = d.Cleared[:len(d.Cleared)-d.Before]
-	list, err := pageOf(q, list)
-	if err != nil {
-		return nil, err
-	}
 	for i := range list {
 		d.Rows = append(d.Rows, p.alarmRow(q, &list[i]))
 	}
-	return d, nil
+	for i := range d.Rows {
+		if a := d.Rows[i].Alarm; a != nil {
+			if err := clusterColumns.sort(q, a.Clusters); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := cmp.Or(graphColumns.sort(q, d.Rows), clearedColumns.sort(q, d.Cleared))
+	q.sorted = append(q.sorted, clusterColumns.table)
+	if err == nil {
+		d.Rows, err = pageOf(q, d.Rows)
+	}
+	return d, err
 }
+
+// lostOf returns the lost packets of a period, if they are known.
+func lostOf(a *alarm.Alarm) (float64, bool) {
+	w := &a.Last.Alarm.Whole
+	return float64(w.Lost), w.LossValid
+}
+
+var graphColumns = columnsOf[alarmRow]("").
+	text("graph", func(r *alarmRow) string { return r.Name }).
+	text("alarm", func(r *alarmRow) string { return string(r.State) }).
+	number("since", func(r *alarmRow) (float64, bool) {
+		if r.Alarm == nil {
+			return 0, false
+		}
+		return float64(r.Alarm.Raised), true
+	}).
+	number("lost", func(r *alarmRow) (float64, bool) {
+		if r.Alarm == nil {
+			return 0, false
+		}
+		return lostOf(r.Alarm.Alarm)
+	}).
+	number("above", func(r *alarmRow) (float64, bool) {
+		if r.Alarm == nil {
+			return 0, false
+		}
+		return float64(r.Alarm.Above), true
+	}).
+	number("newest", func(r *alarmRow) (float64, bool) { return float64(r.Newest), r.Newest != 0 }).
+	text("confidence", func(r *alarmRow) string { return confidence(r.Caveats) })
+
+var clusterColumns = columnsOf[alarmCluster]("cluster").
+	text("name", func(c *alarmCluster) string { return c.From + " → " + c.To }).
+	text("lost", func(c *alarmCluster) string { return c.Lost }).
+	number("links", func(c *alarmCluster) (float64, bool) { return float64(len(c.Links)), true }).
+	text("confidence", func(c *alarmCluster) string { return confidence(c.Caveats) })
+
+var clearedColumns = columnsOf[clearedRow]("cleared").
+	text("graph", func(r *clearedRow) string { return r.Graph }).
+	count("raised", func(r *clearedRow) int64 { return r.Raised }).
+	count("cleared", func(r *clearedRow) int64 { return r.Cleared }).
+	number("above", func(r *clearedRow) (float64, bool) { return float64(r.Above), true }).
+	number("lost", func(r *clearedRow) (float64, bool) { return lostOf(&r.Alarm) }).
+	text("confidence", func(r *clearedRow) string { return confidence(r.Caveats) })
 
 // clear adds the cleared alarms of a graph.
 func (d *alarmsData) clear(g *alarm.Graph) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ type tally struct {
 // tallies holds the tallies of all reasons, places or rules.
 type tallies struct {
 	By      string
+	Heads   []template.HTML
 	Sources []string
 	List    []tally
 	More    int // number of lines that are not shown
@@ -99,9 +101,13 @@ func (p *Page) dropped(q *request) (any, error) {
 	for i := range items {
 		list = append(list, items[i].DropSum)
 	}
-	d.tally(q, list, "reason", "reason", func(x *rows.DropSum) string { return x.Reason })
-	d.tally(q, list, "place", "switch", func(x *rows.DropSum) string { return x.Sw })
-	d.tally(q, list, "rule", "rule", func(x *rows.DropSum) string { return x.Rule })
+	if err := cmp.Or(
+		d.tally(q, list, "reason", "reason", func(x *rows.DropSum) string { return x.Reason }),
+		d.tally(q, list, "place", "switch", func(x *rows.DropSum) string { return x.Sw }),
+		d.tally(q, list, "rule", "rule", func(x *rows.DropSum) string { return x.Rule }),
+	); err != nil {
+		return nil, err
+	}
 	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
@@ -112,8 +118,21 @@ func (p *Page) dropped(q *request) (any, error) {
 		d.Rows = append(d.Rows, dropRowOf(x))
 	}
 	d.died(q)
-	return d, nil
+	return d, diedColumns.sort(q, d.Died)
 }
+
+var diedColumns = columnsOf[diedRow]("packet").
+	count("time", func(r *diedRow) int64 { return r.Time }).
+	text("flow", func(r *diedRow) string { return r.Flow }).
+	text("switch", func(r *diedRow) string { return r.Switch + ":" + r.Port }).
+	text("reason", func(r *diedRow) string { return r.Reason }).
+	text("tables", func(r *diedRow) string { return r.Tables }).
+	text("confidence", func(r *diedRow) string {
+		if r.Ambiguous {
+			return ambiguous
+		}
+		return confidence(r.Reasons)
+	})
 
 // matches reports whether a parameter is absent, or has this value.
 func matches(q *request, name, value string) bool {
@@ -144,7 +163,7 @@ func dropRowOf(x *rows.DropSum) dropRow {
 const mostTallies = 24
 
 // tally adds up drops by the result of name.
-func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, name func(*rows.DropSum) string) {
+func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, name func(*rows.DropSum) string) error {
 	var out []tally
 	at := map[string]int{}
 	for _, x := range list {
@@ -169,6 +188,23 @@ func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, na
 		t.Inexact = t.Inexact || x.Flags != 0 || x.Perhaps > 0 || t.most == math.MaxInt64
 	}
 	slices.SortFunc(out, func(a, b tally) int { return cmp.Or(cmp.Compare(b.most, a.most), natural(a.Name, b.Name)) })
+	c := columnsOf[tally]("by-"+by).text("name", func(t *tally) string { return t.Name })
+	heads := []template.HTML{q.Head(c.table+"name", by, "")}
+	for _, of := range d.Of { // also those that are not chosen: a link may have another choice than that of the order
+		i := slices.Index(d.Sources, of.End)
+		c.number(of.End, func(t *tally) (float64, bool) {
+			if i < 0 || t.Counts[i] < 0 {
+				return 0, false
+			}
+			return float64(t.Counts[i]), true
+		})
+		if i >= 0 {
+			heads = append(heads, q.Head(c.table+of.End, cmp.Or(of.End, "source not named"), "n"))
+		}
+	}
+	if err := c.sort(q, out); err != nil {
+		return err
+	}
 	var most int64 = 1
 	for _, t := range out {
 		most = max(most, t.most)
@@ -180,7 +216,8 @@ func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, na
 			out[i].Bars = append(out[i].Bars, barOf(0, max(0, c), most, "resident"))
 		}
 	}
-	d.Tallies = append(d.Tallies, tallies{by, d.Sources, out, more})
+	d.Tallies = append(d.Tallies, tallies{by, heads, d.Sources, out, more})
+	return nil
 }
 
 // mostDied bounds the packets that are shown beside drops.

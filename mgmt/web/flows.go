@@ -143,8 +143,14 @@ func (p *Page) flow(q *request) (any, error) {
 			d.Others = append(d.Others, n.flowRow(q, o))
 		}
 	}
-	return d, nil
+	return d, pathColumns.sort(q, d.Others)
 }
+
+var pathColumns = columnsOf[flowRow]("").
+	text("path", func(r *flowRow) string { return r.Path }).
+	count("packets", func(r *flowRow) int64 { return r.Packets }).
+	number("delay", func(r *flowRow) (float64, bool) { return float64(r.Total), r.Whole }).
+	text("confidence", func(r *flowRow) string { return confidence(r.Reasons) })
 
 // hopRows returns the hops of a path, their bars one after the other.
 func (n *net) hopRows(q *request, w *rows.Way, total int64) (list []hopRow) {

@@ -18,14 +18,20 @@ import (
 // notKnown is shown for an unknown value, never 0 or an empty text.
 const notKnown = words.Unknown
 
+// ambiguous is the confidence of a packet's path if other packets are equal.
+const ambiguous = "ambiguous: packets are alike"
+
 // functions returns the functions of the templates.
 func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"count": func(n any) string { return countAny(n) }, "dur": durText, "at": p.timeText, "rate": rateText,
 		"number": numberText, "flags": rows.FlagWords, "percent": percentText, "dist": distText, "quantile": quantileText,
 		"bounds": func(r query.Range) string { return rangeText(r, query.Count) },
-		"age":    func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
+		"ago":    p.agoText,
 		"or":     cmp.Or[string], "notknown": notKnownText,
+		"estimate":     func(k result.Sketch) string { return estimateText(&k) },
+		"ambiguous":    func() string { return ambiguous },
+		"withinbounds": func() string { return withinBounds },
 	}
 }
 
@@ -123,6 +129,18 @@ func (p *Page) timeText(ns int64) string {
 		return durText(ns - zero.UnixNano())
 	}
 	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000 UTC")
+}
+
+// agoText returns how long ago a time is. For a finished run it is the time of the run, since the run has no present.
+func (p *Page) agoText(t time.Time) string {
+	if !p.cfg.Zero.IsZero() {
+		return "at " + p.timeText(t.UnixNano())
+	}
+	age := p.cfg.Now().Sub(t)
+	if -age > rows.StaleAfter {
+		return ageText(-age) + " later than now"
+	}
+	return ageText(age) + " ago"
 }
 
 // ageText formats the age of something.

@@ -215,7 +215,9 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path], lacks: p.cfg.Lacks,
 		Troubles: p.troubles()}
 	if f.Lack == "" {
-		f.Data, err = v.data(p, q)
+		if f.Data, err = v.data(p, q); err == nil {
+			err = q.unsorted()
+		}
 	}
 	code := http.StatusOK
 	var bad *query.Error

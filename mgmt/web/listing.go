@@ -69,7 +69,7 @@ func choose[R any](q *request, t *query.Table[R], rows []R, stack string) ([]R, 
 		q.grouped = true
 		return nil, x.group(q, stack, top)
 	}
-	order, err := t.Order(q.get("sort"))
+	order, err := t.Order(q.sortOf(""))
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (x *rowsOf[R]) group(q *request, stack string, top int) (err error) {
 	for i := range x.selected {
 		x.grouping.Add(&x.selected[i])
 	}
-	if x.groups, err = x.grouping.Sorted(q.get("sort")); err != nil {
+	if x.groups, err = x.grouping.Sorted(q.sortOf("")); err != nil {
 		return err
 	}
 	if x.more = max(0, len(x.groups)-top); x.more > 0 {
@@ -387,14 +387,15 @@ func (q *request) where(filter string) string {
 	return q.Link(q.view.path, append(pairs, "where", filter)...)
 }
 
-// Head returns the header of a column, with a link that sorts by its field: first downwards if it is a number.
+// Head returns the header of a column, with a link that sorts by its field: first downwards if it is a number. Other
+// tables of the view stay as they are sorted.
 func (q *request) Head(field, word, class string) template.HTML {
 	down, up := "-"+field, field
 	next, state, sign := down, "", ""
 	if class == "" {
 		next = up
 	}
-	switch q.get("sort") {
+	switch strings.Join(q.sorts(tableOf(field), false), ",") {
 	case down:
 		next, state, sign = up, ` aria-sort="descending"`, " ↓"
 	case up:
@@ -403,7 +404,9 @@ func (q *request) Head(field, word, class string) template.HTML {
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
-	href, text := template.HTMLEscapeString(q.With("sort", next)), template.HTMLEscapeString(word)
+	next = strings.Join(append(q.sorts(tableOf(field), true), next), ",")
+	href := template.HTMLEscapeString(q.With("sort", next))
+	text := template.HTMLEscapeString(word)
 	return template.HTML(fmt.Sprintf(`<th scope="col"%s%s><a href="%s">%s</a>%s</th>`, class, state, href, text, sign))
 }
 

@@ -13,10 +13,21 @@ type seriesRow struct {
 	Flow, Cluster, From, To string
 	Href                    string
 	marked
-	Last  string // status of the last period
-	Strip []mark
-	Class string
+	Last   string // status of the last period
+	Strip  []mark
+	Class  string
+	latest []result.Loss // the periods of the strip
 }
+
+var seriesColumns = columnsOf[seriesRow]("").
+	text("flow", func(r *seriesRow) string { return r.Flow }).
+	text("cluster", func(r *seriesRow) string { return r.Cluster }).
+	text("from", func(r *seriesRow) string { return r.From }).
+	text("to", func(r *seriesRow) string { return r.To }).
+	number("lost", func(r *seriesRow) (float64, bool) { return float64(r.Lost), r.Periods > r.Unknown }).
+	number("sent", func(r *seriesRow) (float64, bool) { return float64(r.Sent), r.Periods > r.Unknown }).
+	count("periods", func(r *seriesRow) int64 { return int64(r.Periods) }).
+	text("last", func(r *seriesRow) string { return r.Last })
 
 // A mark is a period in a picture of 1000 by 40: how many packets were lost, or that this is unknown.
 type mark struct {
@@ -51,13 +62,16 @@ func (p *Page) marking(q *request) (any, error) {
 	slices.SortFunc(list, func(a, b *rows.Series) int {
 		return cmp.Or(natural(a.Flow, b.Flow), natural(a.Cluster, b.Cluster), natural(a.From, b.From), natural(a.To, b.To))
 	})
-	if list, err = pageOf(q, list); err != nil {
-		return nil, err
-	}
 	for _, x := range list {
 		d.Rows = append(d.Rows, p.seriesRow(q, x))
 	}
-	return d, nil
+	if err = seriesColumns.sort(q, d.Rows); err == nil {
+		d.Rows, err = pageOf(q, d.Rows)
+	}
+	for i := range d.Rows {
+		d.Rows[i].Strip = p.strip(d.Rows[i].latest)
+	}
+	return d, err
 }
 
 // mostStrip is the number of periods that a strip shows, the latest ones. Templates contain this number.
@@ -68,7 +82,7 @@ func (p *Page) seriesRow(q *request, x *rows.Series) seriesRow {
 		Href: q.Link("/periods", "flow", x.Flow, "cluster", x.Cluster, "from", x.From, "to", x.To)}
 	r.add(x)
 	if n := len(x.Periods); n > 0 {
-		r.Last = x.Periods[n-1].Status
+		r.Last = rows.StatusText(x.Periods[n-1].Status)
 	}
 	switch {
 	case r.Unknown == r.Periods:
@@ -78,7 +92,7 @@ func (p *Page) seriesRow(q *request, x *rows.Series) seriesRow {
 	case !r.whole():
 		r.Class = "inexact"
 	}
-	r.Strip = p.strip(x.Periods[max(0, len(x.Periods)-mostStrip):])
+	r.latest = x.Periods[max(0, len(x.Periods)-mostStrip):]
 	return r
 }
 
@@ -97,7 +111,7 @@ func (p *Page) strip(periods []result.Loss) (marks []mark) {
 	for i := range periods {
 		l := &periods[i]
 		m := mark{X: coord(float64(i) * each), W: coord(max(1, each-1)), Class: "none", Y: "38.0", H: "2.0"}
-		m.Title = "period " + countAny(l.Period) + ": " + l.Status
+		m.Title = "period " + countAny(l.Period) + ": " + rows.StatusText(l.Status)
 		switch {
 		case !l.Known:
 			m.Class, m.Y, m.H = "unknown", "0.0", "40.0"
@@ -148,7 +162,9 @@ func (p *Page) periods(q *request) (any, error) {
 		return nil, missing("flow %.100q, cluster %.100q, from %.100q to %.100q: no periods in this time", q.get("flow"),
 			q.get("cluster"), q.get("from"), q.get("to"))
 	}
-	return p.periodRows(q, &periodsData{seriesRow: p.seriesRow(q, x)}, slices.Clone(x.Periods))
+	d := &periodsData{seriesRow: p.seriesRow(q, x)}
+	d.Strip = p.strip(d.latest)
+	return p.periodRows(q, d, slices.Clone(x.Periods))
 }
 
 // periodRows adds the rows of periods, the latest one of which is the last.
@@ -167,15 +183,16 @@ func (p *Page) periodRows(q *request, d *periodsData, list []result.Loss) (any, 
 		switch {
 		case !l.Known:
 			r.Class = "inexact"
-			r.Trouble = cmp.Or(l.Detail, l.Status, "the switch gives no reason")
+			r.Trouble = cmp.Or(l.Detail, rows.StatusText(l.Status), "the switch gives no reason")
 		case l.Status != "ok":
 			r.Class = "inexact"
-			r.Trouble = cmp.Or(l.Detail, l.Status)
+			r.Trouble = cmp.Or(l.Detail, rows.StatusText(l.Status))
 		case l.Flags != 0:
 			r.Class = "inexact"
 		case l.Lost != 0:
 			r.Class = "bad"
 		}
+		r.Status = rows.StatusText(l.Status)
 		r.Trouble = strings.Trim(r.Trouble+"; "+strings.Join(rows.FlagWords(l.Flags), "; "), "; ")
 		d.Rows = append(d.Rows, r)
 	}

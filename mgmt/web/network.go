@@ -52,6 +52,30 @@ type linkRow struct {
 	Class          string
 }
 
+var linkColumns = columnsOf[linkRow]("").
+	text("from", func(r *linkRow) string { return r.From }).
+	text("to", func(r *linkRow) string { return r.To }).
+	text("state", func(r *linkRow) string { return r.State }).
+	number("load", func(r *linkRow) (float64, bool) {
+		return r.Traffic.most(), r.Traffic.Counted || r.Traffic.Within != nil
+	}).
+	number("frames", func(r *linkRow) (float64, bool) { return float64(r.Traffic.Frames), r.Traffic.Counted }).
+	number("lost", func(r *linkRow) (float64, bool) { return float64(r.Traffic.Lost), r.Traffic.LostKnown }).
+	number("lost.marking", func(r *linkRow) (float64, bool) {
+		return float64(r.Loss.Lost), r.Loss.Periods > r.Loss.Unknown
+	}).
+	number("delay", func(r *linkRow) (float64, bool) {
+		d := &r.Delay.Dist
+		return float64(d.Sum) / float64(max(1, d.Count)), d.Count > 0
+	}).
+	number("stamped", func(r *linkRow) (float64, bool) { return float64(r.Stamped), r.HasStamps }).
+	text("confidence", func(r *linkRow) string {
+		if r.Delay.Dist.Count == 0 {
+			return ""
+		}
+		return confidence(r.Delay.Reasons())
+	})
+
 type networkData struct {
 	Source  string
 	Derived bool
@@ -108,6 +132,9 @@ func (p *Page) network(q *request) (any, error) {
 		}
 		return natural(a.To, b.To)
 	})
+	if err := linkColumns.sort(q, d.Links); err != nil {
+		return nil, err
+	}
 	d.Drawing, d.Directions = n.draw(q), len(d.Links)
 	d.Links, err = pageOf(q, d.Links)
 	return d, err

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -108,8 +110,39 @@ func (l *Load) String() string {
 
 type accountRow struct {
 	Switch string
-	*DropAccount
+	DropAccount
 	Tallies []accountTally
+	Heads   []template.HTML // of the table of the last packets
+	Sorted  bool            // the last packets have another order than that of time
+}
+
+// Reasons returns which fields of the packet are unknown.
+func (d *DroppedPacket) Reasons() (list []string) {
+	for _, u := range d.Unknown {
+		list = append(list, "unknown: "+u)
+	}
+	return list
+}
+
+// droppedColumns declares the columns of dropped packets. Their headings are in the same order.
+var droppedColumns = columnsOf[DroppedPacket]("last").
+	count("time", func(d *DroppedPacket) int64 { return d.Time.UnixNano() }).
+	text("flow", func(d *DroppedPacket) string { return d.Flow }).
+	text("in", func(d *DroppedPacket) string { return d.In }).
+	text("out", func(d *DroppedPacket) string { return d.Out }).
+	count("bytes", func(d *DroppedPacket) int64 { return int64(d.Bytes) }).
+	text("reason", func(d *DroppedPacket) string { return d.Reason }).
+	text("rule", func(d *DroppedPacket) string { return d.Rule }).
+	text("tables", func(d *DroppedPacket) string { return strings.Join(d.Tables, "; ") }).
+	text("confidence", func(d *DroppedPacket) string { return confidence(d.Reasons()) })
+
+var droppedHeads = []string{"Time", "Flow", "In", "Ended at", "Bytes", "Reason", "Rule", "Tables", "Confidence"}
+
+func accountColumns(by string) *columns[Count] {
+	return columnsOf[Count]("account-"+by).
+		text("name", func(c *Count) string { return c.Name }).
+		number("packets", func(c *Count) (float64, bool) { return float64(c.Packets), true }).
+		text("why", func(c *Count) string { return c.Words })
 }
 
 // An accountTally counts the drops of an account by one criterion, such as the reason.
@@ -117,10 +150,14 @@ type accountTally struct {
 	By, Of string
 	Rows   []Count
 	More   int
+	Heads  []template.HTML
 }
 
 // dropAccounts returns the drop records of the switches that have one.
 func (p *Page) dropAccounts(q *request) (rows []accountRow, err error) {
+	if p.cfg.Own { // also if there is no account yet
+		q.sorted = append(q.sorted, droppedColumns.table, "account-reason:", "account-port:", "account-rule:")
+	}
 	list, err := p.allSwitches(q)
 	if err != nil {
 		return nil, err
@@ -130,11 +167,23 @@ func (p *Page) dropAccounts(q *request) (rows []accountRow, err error) {
 		if b == nil || !matches(q, "switch", list[i].Name) {
 			continue
 		}
-		r := accountRow{Switch: list[i].Name, DropAccount: b}
+		r := accountRow{Switch: list[i].Name, DropAccount: *b, Sorted: q.Sorted("last")}
+		r.Last = slices.Clone(b.Last)
+		if err := droppedColumns.sort(q, r.Last); err != nil {
+			return nil, err
+		}
+		r.Heads = droppedColumns.heads(q, droppedHeads)
 		kept := "the last " + countAny(b.Kept) + " drops, of which all is known"
 		for _, t := range []accountTally{
-			{"reason", "all drops", b.Reasons, 0}, {"port", "all drops", b.Ports, 0}, {"rule", kept, b.Rules, 0},
+			{By: "reason", Of: "all drops", Rows: b.Reasons}, {By: "port", Of: "all drops", Rows: b.Ports},
+			{By: "rule", Of: kept, Rows: b.Rules},
 		} {
+			c := accountColumns(t.By)
+			t.Rows = slices.Clone(t.Rows)
+			if err := c.sort(q, t.Rows); err != nil {
+				return nil, err
+			}
+			t.Heads = c.heads(q, []string{t.By, "Packets", "Why"})
 			if t.More = max(0, len(t.Rows)-mostTallies); t.More > 0 {
 				t.Rows = t.Rows[:mostTallies]
 			}
@@ -156,8 +205,26 @@ type ownPeriodRow struct {
 	Class string
 }
 
+var ownPeriodColumns = func() *columns[ownPeriodRow] {
+	read := func(get func(*ownPeriodRow) uint64) func(*ownPeriodRow) (float64, bool) {
+		return func(r *ownPeriodRow) (float64, bool) { return float64(get(r)), r.Error == "" }
+	}
+	return columnsOf[ownPeriodRow]("period").
+		number("number", func(r *ownPeriodRow) (float64, bool) { return float64(r.Number), true }).
+		number("colour", read(func(r *ownPeriodRow) uint64 { return uint64(r.Colour) })).
+		number("packets", read(func(r *ownPeriodRow) uint64 { return r.Packets })).
+		number("bytes", read(func(r *ownPeriodRow) uint64 { return r.Bytes })).
+		number("outside", read(func(r *ownPeriodRow) uint64 { return r.OutOfWindow })).
+		number("marked", read(func(r *ownPeriodRow) uint64 { return r.Foreign })).
+		number("pulses", read(func(r *ownPeriodRow) uint64 { return uint64(r.Captures) })).
+		text("read", func(r *ownPeriodRow) string { return r.Read }).
+		text("clock", func(r *ownPeriodRow) string { return r.Clock }).
+		text("confidence", func(r *ownPeriodRow) string { return cmp.Or(r.Error, confidence(r.Flags)) })
+}()
+
 // ownMarking returns the sessions that the switches report.
 func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
+	q.sorted = append(q.sorted, ownPeriodColumns.table)
 	list, err := p.allSwitches(q)
 	if err != nil {
 		return nil, err
@@ -175,6 +242,9 @@ func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
 				}
 				r.Rows = append(r.Rows, x)
 			}
+			if err := ownPeriodColumns.sort(q, r.Rows); err != nil {
+				return nil, err
+			}
 			rows = append(rows, r)
 		}
 	}
@@ -184,8 +254,8 @@ func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
 // mostSessions bounds the sessions of alternate marking on a page.
 const mostSessions = 64
 
-// columnsOf returns those columns for which some row has a counter.
-func columnsOf(columns []string, counters func(yield func(map[string]uint64) bool)) (list []string) {
+// usedColumns returns those columns for which some row has a counter.
+func usedColumns(columns []string, counters func(yield func(map[string]uint64) bool)) (list []string) {
 	have := map[string]bool{}
 	for c := range counters {
 		for name := range c {

@@ -47,6 +47,7 @@ type request struct {
 	format string // ending of the path: an export; empty for the page itself
 	// grouped is true if the page shows groups of the rows
 	grouped bool
+	sorted  []string          // names of the tables that were sorted, see columns
 	chosen  listing           // the rows that a filter selects; nil if the view has none
 	lacks   map[string]string // Config.Lacks
 }
@@ -273,9 +274,9 @@ func (f *frame) Nav() (list []view) {
 func (v *view) parameters() []string {
 	all := append(slices.Clone(v.params), "after", "before")
 	if v.filters {
-		all = append(all, queryParams...)
+		return append(all, queryParams...)
 	}
-	return all
+	return append(all, "sort")
 }
 
 // Word returns the view's word in the navigation.

@@ -27,6 +27,31 @@ type rangeBar struct {
 	Words     string
 }
 
+var sketchColumns = columnsOf[result.Sketch]("").
+	text("key", func(k *result.Sketch) string { return k.Key }).
+	text("switch", func(k *result.Sketch) string { return k.Switch }).
+	text("task", func(k *result.Sketch) string { return k.Task }).
+	count("until", func(k *result.Sketch) int64 { return k.Time }).
+	number("estimate", func(k *result.Sketch) (float64, bool) { return k.Estimate, true }).
+	number("bound", func(k *result.Sketch) (float64, bool) { return k.High, k.Bounded }).
+	number("truth", func(k *result.Sketch) (float64, bool) { return k.Truth, k.Known }).
+	text("verdict", func(k *result.Sketch) string { verdict, _ := verdictOf(k); return verdict }).
+	text("confidence", func(k *result.Sketch) string { return estimateText(k) })
+
+// estimateText returns the confidence of an estimate. An estimate is never exact.
+func estimateText(k *result.Sketch) string {
+	switch {
+	case k.Flags != "":
+		return k.Flags
+	case !k.Bounded:
+		return "estimate without a bound"
+	}
+	return withinBounds
+}
+
+// withinBounds is the confidence of an estimate of which nothing else is known.
+const withinBounds = "within its bounds"
+
 type sketchesData struct {
 	Tasks, Switches         []endCount
 	MoreTasks, MoreSwitches int // numbers of further ones, which cannot be chosen
@@ -71,6 +96,9 @@ func (p *Page) sketched(q *request) (any, error) {
 		return cmp.Or(natural(a.Switch, b.Switch), natural(a.Task, b.Task), cmp.Compare(b.Estimate, a.Estimate),
 			natural(a.Key, b.Key))
 	})
+	if err := sketchColumns.sort(q, list); err != nil {
+		return nil, err
+	}
 	list, err := pageOf(q, list)
 	if err != nil {
 		return nil, err
@@ -106,18 +134,22 @@ func greatest(list []result.Sketch) map[[4]string]float64 {
 	return most
 }
 
-func sketchRowOf(k result.Sketch, most float64) sketchRow {
-	r := sketchRow{Sketch: k}
+// verdictOf compares the bound of an answer with the truth.
+func verdictOf(k *result.Sketch) (verdict, class string) {
 	switch {
 	case !k.Known:
-		r.Verdict = "truth unknown"
+		return "truth unknown", ""
 	case !k.Bounded:
-		r.Verdict = "no bound"
+		return "no bound", ""
 	case k.Truth < k.Low || k.Truth > k.High:
-		r.Verdict, r.Class = "truth outside the bound", "bad"
-	default:
-		r.Verdict, r.Class = "truth within the bound", "good"
+		return "truth outside the bound", "bad"
 	}
+	return "truth within the bound", "good"
+}
+
+func sketchRowOf(k result.Sketch, most float64) sketchRow {
+	r := sketchRow{Sketch: k}
+	r.Verdict, r.Class = verdictOf(&k)
 	if k.Flags != "" {
 		r.Class = "inexact"
 	}

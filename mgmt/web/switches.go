@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,23 @@ type switchRow struct {
 	Class      string
 }
 
+var switchColumns = columnsOf[switchRow]("").
+	text("switch", func(r *switchRow) string { return r.Name }).
+	number("objects", func(r *switchRow) (n float64, known bool) {
+		for _, c := range r.Counts {
+			n += float64(c.Count)
+		}
+		return n, r.Error == ""
+	}).
+	text("first", func(r *switchRow) string {
+		if r.Worst == nil {
+			return r.Error
+		}
+		return r.Worst.Name
+	}).
+	number("up", func(r *switchRow) (float64, bool) { return float64(r.Up), r.Error == "" }).
+	number("read", func(r *switchRow) (float64, bool) { return float64(r.Read.UnixNano()), !r.Read.IsZero() })
+
 type switchesData struct {
 	None bool // true if there is no source of switches
 	Rows []switchRow
@@ -40,13 +58,13 @@ func (p *Page) switches(q *request) (any, error) {
 		return nil, err
 	}
 	d := &switchesData{None: p.cfg.Switches == nil}
-	if list, err = pageOf(q, list); err != nil {
-		return nil, err
-	}
 	for i := range list {
 		d.Rows = append(d.Rows, switchRowOf(q, &list[i]))
 	}
-	return d, nil
+	if err = switchColumns.sort(q, d.Rows); err == nil {
+		d.Rows, err = pageOf(q, d.Rows)
+	}
+	return d, err
 }
 
 func (p *Page) allSwitches(q *request) ([]Switch, error) {
@@ -191,6 +209,9 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 		all := words.Statuses()
 		return cmp.Or(slices.Index(all, string(a.Status))-slices.Index(all, string(b.Status)), natural(a.Name, b.Name))
 	})
+	if err := objectColumns.sort(q, objects); err != nil {
+		return nil, err
+	}
 	if d.Objects, err = pageOf(q, objects); err != nil {
 		return nil, err
 	}
@@ -198,13 +219,65 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 	d.ports(s)
 	d.Loads = d.Loads || p.cfg.Own
 	d.stamping(s)
-	d.Own, d.Alarms, d.PastAlarms = p.cfg.Own, s.Alarms, s.PastAlarms
-	return d, nil
+	d.Own, d.Alarms, d.PastAlarms = p.cfg.Own, slices.Clone(s.Alarms), slices.Clone(s.PastAlarms)
+	return d, errors.Join(d.portColumns().sort(q, d.Ports), d.stampingColumns().sort(q, d.Stamping),
+		alarmColumns("alarm").sort(q, d.Alarms), alarmColumns("cleared").sort(q, d.PastAlarms))
+}
+
+var objectColumns = columnsOf[objectRow]("").
+	text("object", func(r *objectRow) string { return r.Name }).
+	count("status", func(r *objectRow) int64 { return int64(slices.Index(words.Statuses(), string(r.Status))) }).
+	text("reason", func(r *objectRow) string { return strings.Join(r.Texts(), "; ") }).
+	number("since", func(r *objectRow) (float64, bool) { return float64(r.Since.UnixNano()), !r.Since.IsZero() })
+
+func (d *switchData) portColumns() *columns[portRow] {
+	load := func(l *Load) (float64, bool) {
+		if l == nil {
+			return 0, false
+		}
+		return l.High, true
+	}
+	c := columnsOf[portRow]("port").
+		text("name", func(r *portRow) string { return r.Name }).
+		text("state", func(r *portRow) string { return r.Oper }).
+		number("rate", func(r *portRow) (float64, bool) { return float64(r.Mbps), r.Mbps > 0 }).
+		number("load-in", func(r *portRow) (float64, bool) { return load(r.In) }).
+		number("load-out", func(r *portRow) (float64, bool) { return load(r.Out) })
+	for _, name := range d.Columns {
+		c.number(name, func(r *portRow) (float64, bool) { return counter(r.Counters, name) })
+	}
+	return c
+}
+
+func counter(all map[string]uint64, name string) (float64, bool) {
+	n, known := all[name]
+	return float64(n), known
+}
+
+func (d *switchData) stampingColumns() *columns[StampingSession] {
+	c := columnsOf[StampingSession]("session").
+		text("name", func(s *StampingSession) string { return s.Name }).
+		text("confidence", func(s *StampingSession) string { return cmp.Or(s.Error, "exact") })
+	for _, name := range d.Stamped {
+		c.number(name, func(s *StampingSession) (float64, bool) { return counter(s.Counters, name) })
+	}
+	return c
+}
+
+func alarmColumns(table string) *columns[SwitchAlarm] {
+	at := func(t time.Time) (float64, bool) { return float64(t.UnixNano()), !t.IsZero() }
+	return columnsOf[SwitchAlarm](table).
+		text("name", func(a *SwitchAlarm) string { return a.Resource + " " + a.Type }).
+		text("severity", func(a *SwitchAlarm) string { return a.Severity }).
+		text("objects", func(a *SwitchAlarm) string { return a.Count }).
+		text("reason", func(a *SwitchAlarm) string { return a.Text }).
+		number("raised", func(a *SwitchAlarm) (float64, bool) { return at(a.Raised) }).
+		number("cleared", func(a *SwitchAlarm) (float64, bool) { return at(a.Cleared) })
 }
 
 func (d *switchData) stamping(s *Switch) {
-	d.Stamping = s.Stamping
-	d.Stamped = columnsOf(s.Stamped, func(yield func(map[string]uint64) bool) {
+	d.Stamping = slices.Clone(s.Stamping)
+	d.Stamped = usedColumns(s.Stamped, func(yield func(map[string]uint64) bool) {
 		for i := range s.Stamping {
 			if !yield(s.Stamping[i].Counters) {
 				return
@@ -228,7 +301,7 @@ func (d *switchData) ports(s *Switch) {
 		d.Ports = append(d.Ports, r)
 	}
 	d.NoPorts = len(s.Ports) - len(d.Ports)
-	d.Columns = columnsOf(portColumns, func(yield func(map[string]uint64) bool) {
+	d.Columns = usedColumns(portColumns, func(yield func(map[string]uint64) bool) {
 		for i := range s.Ports {
 			if !yield(s.Ports[i].Counters) {
 				return

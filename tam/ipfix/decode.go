@@ -46,6 +46,9 @@ func (f *FieldSpec) Name() string {
 	return fmt.Sprintf("id%d", f.ID)
 }
 
+// undescribed reports whether the field is an enterprise's element that the decoder does not know.
+func (f FieldSpec) undescribed() bool { return f.Enterprise != 0 && f.Element == nil }
+
 // A Template is a received template.
 type Template struct {
 	Domain uint32
@@ -107,6 +110,12 @@ type Decoder struct {
 	learned    map[elementKey]*Element
 	fault      error // first fault in the current message
 	faults     int   // number of faults in the current message
+
+	memory    *Memory // nil if only the decoder's own limits apply
+	held      int     // estimated bytes that the decoder holds
+	forget    func()  // called by forgetAll
+	forgot    bool    // true if everything was forgotten since the last message
+	unlearned bool    // true if a described element was not kept
 }
 
 // domain is the state of one observation domain.
@@ -136,6 +145,14 @@ func (d *Decoder) Counts() Counts { return d.counts }
 func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	d.counts.Messages++
 	d.fault, d.faults = nil, 0
+	if d.forgot {
+		d.forgot = false
+		d.counts.Undecoded++
+	}
+	if m := d.memory; m != nil { // one buffer for all decoders
+		d.record.Values = m.values
+		defer func() { m.values, d.record.Values = d.record.Values, nil }()
+	}
 	dom, err := d.header(b)
 	if err != nil {
 		d.counts.Bad++
@@ -177,8 +194,8 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 	id := binary.BigEndian.Uint32(b[12:])
 	dom := d.domains[id]
 	if dom == nil {
-		if len(d.domains) == MaxDomains {
-			return nil, wrong(12, "observation domain", "%d, beyond the first %d", id, MaxDomains)
+		if len(d.domains) == MaxDomains || !d.memory.take(d, domainBytes) {
+			return nil, wrong(12, "observation domain", "%d, beyond the first %d", id, len(d.domains))
 		}
 		dom = &domain{templates: map[uint16]*Template{}}
 		d.domains[id] = dom
@@ -288,7 +305,7 @@ func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool)
 		if d.faults == before {
 			d.keep(dom, t, start)
 		} else {
-			d.forget(dom, t.ID) // or the previous template of this id would decode the records that follow
+			d.drop(dom, t.ID) // or the previous template of this id would decode the records that follow
 		}
 		if !whole {
 			return
@@ -373,9 +390,16 @@ func (d *Decoder) keep(dom *domain, t *Template, at int) {
 	if old := dom.templates[t.ID]; old != nil && old.Scope == t.Scope && slices.Equal(old.Fields, t.Fields) {
 		return
 	}
-	d.forget(dom, t.ID)
-	if d.templates+1 > MaxTemplates || d.specs+len(t.Fields) > maxSpecs {
+	d.drop(dom, t.ID)
+	switch {
+	case d.templates+1 > MaxTemplates || d.specs+len(t.Fields) > maxSpecs:
 		d.fail(at, "template", "%d, beyond %d templates with %d fields in all", t.ID, MaxTemplates, maxSpecs)
+		return
+	case d.unlearned && slices.ContainsFunc(t.Fields, (FieldSpec).undescribed):
+		d.fail(at, "template", "%d, with an element that was not kept: want its description again, before the template", t.ID)
+		return
+	case !d.memory.take(d, t.bytes()):
+		d.fail(at, "template", "%d, beyond the memory for templates: this exporter holds %d bytes", t.ID, d.held)
 		return
 	}
 	d.templates++
@@ -383,11 +407,12 @@ func (d *Decoder) keep(dom *domain, t *Template, at int) {
 	dom.templates[t.ID] = t
 }
 
-// forget removes the template with this id, if there is one.
-func (d *Decoder) forget(dom *domain, id uint16) {
+// drop removes the template with this id, if there is one.
+func (d *Decoder) drop(dom *domain, id uint16) {
 	if old := dom.templates[id]; old != nil {
 		d.templates--
 		d.specs -= len(old.Fields)
+		d.memory.take(d, -old.bytes())
 		delete(dom.templates, id)
 	}
 }
@@ -414,8 +439,9 @@ func (d *Decoder) readData(r *reader, t *Template, each func(*DataRecord)) {
 		}
 		d.counts.Records++
 		d.counts.Raw += raw
-		if t.types != nil {
-			d.learn(t.types)
+		if t.types != nil && !d.learn(t.types) {
+			d.unlearned = true
+			d.fail(r.at, "element", "%d are described already, want no more", len(d.learned))
 		}
 		each(&d.record)
 		d.record.Sequence++

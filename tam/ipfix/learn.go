@@ -40,11 +40,12 @@ func typesOf(t *Template) *typeSpec {
 }
 
 // learn stores the enterprise element that the current record describes, for templates that follow. Only the first
-// description counts. It needs a type of RFC 7011 and a name of letters, digits, "_" and "-".
-func (d *Decoder) learn(s *typeSpec) {
+// description counts. It needs a type of RFC 7011 and a name of letters, digits, "_" and "-". learn returns false if
+// there is no space for the element.
+func (d *Decoder) learn(s *typeSpec) bool {
 	for _, place := range []int{s.enterprise, s.id, s.kind, s.name} {
 		if d.record.Fields[place].Raw(d.record.Values[place]) {
-			return
+			return true
 		}
 	}
 	value := func(place int) uint64 {
@@ -54,10 +55,14 @@ func (d *Decoder) learn(s *typeSpec) {
 	key := elementKey{uint32(value(s.enterprise)), uint16(value(s.id)) &^ enterpriseBit} // the bit means nothing here
 	name, kind := d.record.Values[s.name], value(s.kind)
 	if key.enterprise == 0 || key.enterprise == d.enterprise || kind >= uint64(numTypes) || !label(name) ||
-		d.learned[key] != nil || len(d.learned) == maxLearned {
-		return
+		d.learned[key] != nil {
+		return true
+	}
+	if len(d.learned) == maxLearned || !d.memory.take(d, learnedBytes+len(name)) {
+		return false
 	}
 	d.learned[key] = &Element{ID: key.id, Name: string(name), Type: Type(kind)}
+	return true
 }
 
 // label reports whether b is a valid element name.

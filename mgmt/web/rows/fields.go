@@ -382,6 +382,15 @@ var DropTable = &query.Table[DropItem]{Rows: "drops", Fields: slices.Concat(
 	flagFields(func(r *DropItem) result.Flags { return r.Flags }, func(r *DropItem) bool { return r.Perhaps == 0 }),
 )}
 
+// StatusText returns the status of a period in the words of confidence: a period whose numbers are not to be compared
+// is not exact.
+func StatusText(status string) string {
+	if status == "flagged" {
+		return "not exact"
+	}
+	return status
+}
+
 // A periodItem is a period of alternate marking.
 type periodItem struct {
 	*result.Loss
@@ -414,7 +423,7 @@ var PeriodTable = &query.Table[periodItem]{Rows: "periods", Fields: slices.Conca
 			return query.Exactly(int64(min(r.Period, math.MaxInt64))), true
 		}),
 		timeField("time", "begin of the period", func(r *periodItem) int64 { return r.Window.Start }),
-		textField("status", "ok, or why the period is not", func(r *periodItem) string { return r.Status }),
+		textField("status", "ok, or why the period is not", func(r *periodItem) string { return StatusText(r.Status) }),
 		numberField("lost", "packets lost", query.Count, query.Sum,
 			func(r *periodItem) (query.Range, bool) { return r.counted(r.Lost) }),
 		numberField("sent", "packets sent", query.Count, query.Sum,
