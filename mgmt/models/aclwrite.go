@@ -152,7 +152,7 @@ func aclEntryThrough() *tree.Through {
 			}
 			for _, f := range entryFields {
 				if err == nil && f.at("config") == leaf {
-					err = writeRaw(ctx, s, schema.CfgACLRule, key, tree.Codec{Get: f.get, Put: f.put}, keys, v)
+					err = kit.WriteItems(ctx, s, schema.CfgACLRule, key, tree.Codec{Get: f.get, Put: f.put}, keys, v)
 				}
 			}
 			checkLater(s, keys)
@@ -196,7 +196,7 @@ func clearRule(ctx context.Context, s tree.Setting, keys []string, n *tree.Node,
 				}
 				return nil
 			}}
-			errs = append(errs, writeRaw(ctx, s, schema.CfgACLRule, key, c, keys, nil))
+			errs = append(errs, kit.WriteItems(ctx, s, schema.CfgACLRule, key, c, keys, nil))
 		}
 	}
 	if whole {

@@ -34,7 +34,7 @@ func (t *Tx) putThrough(ctx context.Context, a assignment, update bool) (bool, e
 	if t.refused[id] {
 		return true, nil // the fault was reported already
 	}
-	t.putting = given{node: n, keys: a.keys, step: t.step, adds: update}
+	t.putting = given{node: n, keys: a.keys, step: t.step, adds: update && n.LeafList}
 	err := by.Put(ctx, t, a.keys, leaf, a.value)
 	t.putting = given{}
 	if tree.IsUnavailable(err) {
@@ -203,12 +203,6 @@ func (t *Tx) give(e *txEntry, row int, c tree.Codec, v []string) error {
 		}
 	}
 	rec, b := tree.Record{Keys: e.Keys, Fields: e.Rows[row]}, e.before[row]
-	if n := t.putting.node; n != nil && n.LeafList && t.Adds() {
-		v = union(c.Get(rec), v)
-	}
-	if t.item != "" {
-		v = slices.DeleteFunc(slices.Clone(c.Get(rec)), func(is string) bool { return is == t.item })
-	}
 	err := error(nil)
 	switch {
 	case len(had) > 0 && len(v) > 0 && slices.Equal(c.Get(rec), v): // keep the form of our path

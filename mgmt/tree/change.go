@@ -60,8 +60,7 @@ type Setting interface {
 	// Erase removes an entry, and all below it. While a value is replaced, it does so at the end of the Set, and only if
 	// nothing has made the entry again.
 	Erase(ctx context.Context, list string, keys ...string) error
-	// Write writes fields that no leaf of the list has into an entry's row of a table of CONFIG_DB. It honours Adds and
-	// Item.
+	// Write writes fields that no leaf of the list has into an entry's row of a table of CONFIG_DB.
 	Write(ctx context.Context, list string, keys []string, table string, c Codec, v []string) error
 	// Row returns an entry's row of a table of CONFIG_DB as it is after the steps so far, or nil if there is none. It must
 	// not be changed.

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"tamtam/mgmt/tree"
 )
@@ -38,6 +39,23 @@ func WriteRaw(ctx context.Context, s tree.Setting, table, key string, c tree.Cod
 	of := tree.Codec{Shared: c.Shared, Get: func(r tree.Record) []string { r.Keys = keys; return c.Get(r) },
 		Put: func(r tree.Record, v []string) error { r.Keys = keys; return c.Put(r, v) }}
 	return s.Write(ctx, RawRows, []string{table, key}, tree.AnyTable, of, v)
+}
+
+// WriteItems writes a value into a row of CONFIG_DB, if the row exists. The items of a leaf-list are added to the present
+// ones, or one of these is removed, as the Set says.
+func WriteItems(ctx context.Context, s tree.Setting, table, key string, c tree.Codec, keys, v []string) error {
+	row, err := ReadRaw(ctx, s, table, key)
+	if err != nil {
+		return err
+	}
+	all := slices.Clone(c.Get(tree.Record{Keys: keys, Fields: row}))
+	switch {
+	case s.Item() != "":
+		v = slices.DeleteFunc(all, func(is string) bool { return is == s.Item() })
+	case s.Adds():
+		v = append(all, slices.DeleteFunc(slices.Clone(v), func(is string) bool { return slices.Contains(all, is) })...)
+	}
+	return WriteRaw(ctx, s, table, key, c, keys, v)
 }
 
 // EraseRaw deletes a row of CONFIG_DB.

@@ -183,7 +183,7 @@ func writeTerm(ctx context.Context, s tree.Setting, name, class string, v []stri
 		return err
 	}
 	was := dscpsIn(name, before)[class]
-	if err := kit.WriteRaw(ctx, s, schema.CfgDSCPToTC, name, ofClass(name, class), nil, v); err != nil {
+	if err := kit.WriteItems(ctx, s, schema.CfgDSCPToTC, name, ofClass(name, class), nil, v); err != nil {
 		return err
 	}
 	after, err := kit.ReadRaw(ctx, s, schema.CfgDSCPToTC, name)
