@@ -420,7 +420,8 @@ func writeClass(ctx context.Context, s tree.Setting, name, class, queue string) 
 }
 
 // removeGroup removes a class from all maps of classes to queues. A map without classes is deleted. If any is true, the
-// Set removes all groups, and keeps what OpenConfig cannot express.
+// Set removes all groups, and keeps what OpenConfig cannot express. A class that a classifier names then has the queue
+// that it has without a map, or the first if other classes keep the map.
 func removeGroup(ctx context.Context, s tree.Setting, class string, any bool) error {
 	path := fmt.Sprintf("%s[name=%s]", groupPath, class)
 	c, err := readClasses(ctx, s)
@@ -428,7 +429,7 @@ func removeGroup(ctx context.Context, s tree.Setting, class string, any bool) er
 		return err
 	}
 	switch {
-	case len(c.users[class]) > 0 && !(any && c.queue(class) == ""):
+	case len(c.users[class]) > 0 && !any:
 		return tree.Refused(fmt.Errorf("%s: in use by %s", path, strings.Join(c.users[class], ", ")))
 	case c.queue(class) == "" && any:
 		return nil

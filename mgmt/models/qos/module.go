@@ -169,7 +169,7 @@ func inputRows(s side) []tree.Row {
 			if x.Type == schema.SchedulerStrict {
 				return r.Keys[2]
 			}
-			return strconv.Itoa(int(x.Weight))
+			return strings.TrimPrefix(strconv.Itoa(int(x.Weight)), "0") // without one, it is not configured
 		})),
 	}
 	return []tree.Row{s.all(s.scheduler, leaves...), s.all(s.row, leaves...)}

@@ -362,7 +362,8 @@ func portInputs(rows map[string]string) map[string]string {
 	return out
 }
 
-// schedulersOf returns the schedulers of the queues of a policy. rows are those of QUEUE and of SCHEDULER, combined.
+// schedulersOf returns the schedulers of the queues of a policy. A weight that a row lacks is 0. rows are those of QUEUE
+// and of SCHEDULER, combined.
 func schedulersOf(policy string, rows, schedulers map[string]string) map[string]schema.Scheduler {
 	names := map[string]string{}
 	if schema.IsPortName(policy) {
@@ -381,7 +382,12 @@ func schedulersOf(policy string, rows, schedulers map[string]string) map[string]
 	out := map[string]schema.Scheduler{}
 	for queue, name := range names {
 		text, there := schedulers[name]
-		if s, err := schema.ParseScheduler(name, kit.WithoutNull(tree.JSONFields(text))); there && err == nil {
+		fields := tree.JSONFields(text)
+		s, err := schema.ParseScheduler(name, kit.WithoutNull(fields))
+		if (tree.Record{Fields: fields}).Field("weight") == "" {
+			s.Weight = 0 // the default, which is not configured
+		}
+		if there && err == nil {
 			out[queue] = s
 		}
 	}
