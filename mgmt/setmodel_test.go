@@ -114,7 +114,8 @@ func someQoS(r *rand.Rand) write {
 		var both []string
 		for _, family := range []string{"ipv4", "ipv6"} {
 			name := "m_" + family
-			w.sets["/qos/classifiers/classifier[name="+name+"]/terms/term[id="+n+"]/conditions/"+family+"/config/dscp-set"] = dscp
+			term := "/qos/classifiers/classifier[name=" + name + "]/terms/term[id=" + n + "]"
+			w.sets[term+"/conditions/"+family+"/config/dscp-set"] = dscp
 			both = append(both, `{"name":"`+name+`","terms":{"term":[{"id":"`+n+`","conditions":{"`+family+
 				`":{"config":{"dscp-set":[`+dscp+`]}}}}]}}`)
 		}
@@ -194,7 +195,7 @@ func TestSetsAgainstModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		b := aSwitch(t)
 		b.rows(map[string]string{"CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000", "CONFIG_DB PORT|Ethernet8": "",
-			"COUNTERS_DB COUNTERS_QUEUE_NAME_MAP": "Ethernet0:0=oid:0x1 Ethernet0:1=oid:0x2 Ethernet0:2=oid:0x3 Ethernet0:3=oid:0x4"})
+			queueNames: "Ethernet0:0=oid:0x1 Ethernet0:1=oid:0x2 Ethernet0:2=oid:0x3 Ethernet0:3=oid:0x4"})
 		model := leaves{}
 		for range 25 {
 			var deletes []string

@@ -262,7 +262,7 @@ func ethernetModule() tree.Module {
 		counted.Leaves = append(counted.Leaves,
 			leaf("ethernet/state/counters/"+s[0], readOnly(text("SAI_PORT_STAT_"+s[1]))))
 	}
-	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
+	rows := []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/config/port-speed", kept(words("speed", "", speeds...))),
 			leaf("ethernet/config/auto-negotiate", words("autoneg", "", "true", "on", "false", "off")),
@@ -284,7 +284,9 @@ func ethernetModule() tree.Module {
 			leaf("ethernet/state/hw-mac-address", of("Ethernet", mac("mac"))),
 		}},
 		counted,
-	}}}}
+	}
+	return tree.Module{Name: "openconfig-if-ethernet",
+		Groups: []tree.Group{{Path: interfacesPath, Finish: finishSpeed, Rows: rows}}}
 }
 
 // ratesModule returns the mapping of openconfig-if-rates: SONiC's rates, which are decimal fractions.

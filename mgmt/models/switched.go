@@ -18,8 +18,8 @@ import (
 func vlanModule() tree.Module {
 	var rows []tree.Row
 	for kind, at := range map[string]string{"Ethernet": "ethernet/", "PortChannel": "aggregation/"} {
-		config := tree.Row{DB: swss.ConfigDB, Table: schema.CfgVLANMember, Key: "Vlan{*}|{name}", Of: "tagging_mode", Only: kind,
-			Fold: tagModes}
+		config := tree.Row{DB: swss.ConfigDB, Table: schema.CfgVLANMember, Key: "Vlan{*}|{name}", Of: "tagging_mode",
+			Only: kind, Fold: tagModes}
 		for _, l := range switchedLeaves(at + "switched-vlan/config/") {
 			l.Codec.Through = switchedThrough(kind, l.Path[strings.LastIndexByte(l.Path, '/')+1:])
 			config.Leaves = append(config.Leaves, l)
@@ -306,7 +306,8 @@ func eraseVLANs(ctx context.Context, s tree.Setting, name string, tagged bool, g
 // removeSwitched removes a leaf of an interface, or an item of trunk-vlans. The deletes of a mode, and of a leaf that
 // the interface's mode does not have, change nothing.
 func removeSwitched(ctx context.Context, s tree.Setting, port, name string, n *tree.Node, is switched) error {
-	check := switchedCheck{s, fmt.Sprintf("%s[name=%s]", interfacesPath, port) + strings.TrimPrefix(n.Path, interfacesPath), port}
+	path := fmt.Sprintf("%s[name=%s]", interfacesPath, port) + strings.TrimPrefix(n.Path, interfacesPath)
+	check := switchedCheck{s, path, port}
 	every := func(string) bool { return true }
 	check.later(name, nil)
 	if name == nativeVLAN {

@@ -41,8 +41,8 @@ func WriteRaw(ctx context.Context, s tree.Setting, table, key string, c tree.Cod
 	return s.Write(ctx, RawRows, []string{table, key}, tree.AnyTable, of, v)
 }
 
-// WriteItems writes a value into a row of CONFIG_DB, if the row exists. The items of a leaf-list are added to the present
-// ones, or one of these is removed, as the Set says.
+// WriteItems writes a value into a row of CONFIG_DB, if the row exists. The items of a leaf-list are added to the
+// present ones, or one of these is removed, as the Set says.
 func WriteItems(ctx context.Context, s tree.Setting, table, key string, c tree.Codec, keys, v []string) error {
 	row, err := ReadRaw(ctx, s, table, key)
 	if err != nil {

@@ -362,8 +362,8 @@ func portInputs(rows map[string]string) map[string]string {
 	return out
 }
 
-// schedulersOf returns the schedulers of the queues of a policy. A weight that a row lacks is 0. rows are those of QUEUE
-// and of SCHEDULER, combined.
+// schedulersOf returns the schedulers of the queues of a policy. A weight that a row lacks is 0. rows are those of
+// QUEUE, and schedulers those of SCHEDULER, combined.
 func schedulersOf(policy string, rows, schedulers map[string]string) map[string]schema.Scheduler {
 	names := map[string]string{}
 	if schema.IsPortName(policy) {
