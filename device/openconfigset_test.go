@@ -128,3 +128,89 @@ func TestSetQueueAndCollector(t *testing.T) {
 		t.Errorf("the collector is %v", row)
 	}
 }
+
+// Classes, queues and schedulers are in the chip when they are set at OpenConfig's paths, follow changes, and leave it
+// when they are deleted. The state is what the chip does.
+func TestSetClassesAndSchedulers(t *testing.T) {
+	bare := qosConfig[:strings.Index(qosConfig, `"DSCP_TO_TC_MAP"`)] + `"FLEX_COUNTER_TABLE": {}}`
+	o := newOpenConfigured(t, bare)
+	q := qosSwitch{o.routed}
+	// wantOrder checks how many of the first frames that leave are of DSCP 46, of 60 of it and 60 of another.
+	wantOrder := func(dscp uint8, most, least int) {
+		t.Helper()
+		if n := countTOS(q.race(60, dscp, dscp46)[:60], dscp46); n < least || n > most {
+			t.Errorf("%d of the first 60 frames are of DSCP 46, want %d to %d", n, least, most)
+		}
+	}
+	wantOrder(dscp8, 31, 29) // one queue for all
+
+	term := func(family, class, dscp string) string {
+		return `{"id":"` + class + `","config":{"id":"` + class + `"},"conditions":{"` + family +
+			`":{"config":{"dscp-set":[` + dscp + `]}}},"actions":{"config":{"target-group":"` + class + `"}}}`
+	}
+	classifier := func(family, dscp string) string {
+		name := `"m_` + family + `"`
+		return `{"name":` + name + `,"config":{"name":` + name + `,"type":"` + strings.ToUpper(family) +
+			`"},"terms":{"term":[` + term(family, "5", dscp) + `,` + term(family, "1", "8") + `]}}`
+	}
+	inbound := func(port string) string {
+		return `{"interface-id":"` + port + `","config":{"interface-id":"` + port + `"},"input":{"classifiers":{"classifier":[
+			{"type":"IPV4","config":{"type":"IPV4","name":"m_ipv4"}},
+			{"type":"IPV6","config":{"type":"IPV6","name":"m_ipv6"}}]}}}`
+	}
+	const policy = "/qos/scheduler-policies/scheduler-policy[name=p]/schedulers/scheduler"
+	o.set("/qos", `{"classifiers":{"classifier":[`+classifier("ipv4", "46")+`,`+classifier("ipv6", "46")+`]},
+		"forwarding-groups":{"forwarding-group":[{"name":"5","config":{"name":"5","output-queue":"3"}},
+			{"name":"1","config":{"name":"1","output-queue":"1"}}]},
+		"scheduler-policies":{"scheduler-policy":[{"name":"p","config":{"name":"p"},"schedulers":{"scheduler":[
+			{"sequence":0,"config":{"sequence":0,"priority":"STRICT"},"inputs":{"input":[{"id":"3","config":{"id":"3",
+				"input-type":"QUEUE","queue":"3"}}]}},
+			{"sequence":1,"config":{"sequence":1},"inputs":{"input":[{"id":"1","config":{"id":"1","input-type":"QUEUE",
+				"queue":"1","weight":1}}]}}]}}]},
+		"interfaces":{"interface":[`+inbound("Ethernet0")+`,`+inbound("Ethernet1")+`,{"interface-id":"Ethernet3",
+			"config":{"interface-id":"Ethernet3"},"output":{"scheduler-policy":{"config":{"name":"p"}}}}]}}`)
+	wantOrder(dscp8, 60, 59)
+	for path, want := range map[string]string{
+		"/qos/classifiers/classifier[name=m_ipv4]/terms/term[id=5]/conditions/ipv4/state/dscp-set":             "[46]",
+		"/qos/forwarding-groups/forwarding-group[name=5]/state/output-queue":                                   `"3"`,
+		"/qos/interfaces/interface[interface-id=Ethernet3]/output/scheduler-policy/state/name":                 `"p"`,
+		"/qos/interfaces/interface[interface-id=Ethernet1]/input/classifiers/classifier[type=IPV6]/state/name": `"m_ipv6"`,
+		policy + "[sequence=1]/inputs/input[id=1]/state/weight":                                                `"1"`,
+	} {
+		if got := o.get(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+
+	// The class has a queue with three times the weight of the other.
+	o.set("/qos/forwarding-groups/forwarding-group[name=5]/config/output-queue", `"2"`)
+	o.set(policy+"[sequence=1]/inputs/input[id=2]", `{"id":"2","config":{"id":"2","weight":3}}`)
+	wantOrder(dscp8, 46, 43)
+	o.set(policy+"[sequence=1]/inputs/input[id=2]/config/weight", "1")
+	wantOrder(dscp8, 31, 29)
+
+	o.set("/qos/interfaces/interface[interface-id=Ethernet3]/output/scheduler-policy", "")
+	o.set("/qos/interfaces", "")
+	o.set("/qos/classifiers", "")
+	o.set("/qos/scheduler-policies", "")
+	o.set("/qos/forwarding-groups", "")
+	for _, table := range []string{"QUEUE", "SCHEDULER", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "PORT_QOS_MAP"} {
+		keys, err := o.Redis.DB(swss.ConfigDB).Client().Keys(t.Context(), table+"|*").Result()
+		if err != nil || len(keys) > 0 {
+			t.Errorf("rows %v, %v are left", keys, err)
+		}
+	}
+	wantOrder(dscp8, 31, 29)
+}
+
+// get returns the value at a path, as JSON.
+func (o openConfigured) get(path string) string {
+	o.Helper()
+	at, err := ygot.StringToStructuredPath(path)
+	devicetest.NoError(o.T, err)
+	resp, err := o.server.Get(o.Context(), &gpb.GetRequest{Path: []*gpb.Path{at}, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+}

@@ -139,11 +139,13 @@
 //	Subscribe without subscription              InvalidArgument
 //	ON_CHANGE on counters, or on a container
 //	that has some                               InvalidArgument; use TARGET_DEFINED
-//	TARGET_DEFINED                              counters sampled (default every 10 s), the rest on change
+//	TARGET_DEFINED                              counters sampled every 10 s, the rest on change; a sample_interval:
+//	                                            InvalidArgument
 //	sample_interval 0, and the minimum          for polled counters only, POLL_INTERVAL of FLEX_COUNTER_TABLE when
 //	                                            the stream begins, of several groups the shortest; with other leaves
 //	                                            among them, 100 ms. A shorter interval: InvalidArgument that names the
-//	                                            minimum and its setting; with TARGET_DEFINED it is raised to that
+//	                                            minimum and its setting. Outputs, which use TARGET_DEFINED with an
+//	                                            interval, get the minimum instead
 //	heartbeat_interval, the minimum             1 s
 //	heartbeat of a SAMPLE that does not
 //	suppress_redundant                          all is sent once per heartbeat; a heartbeat longer than the interval

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -77,8 +78,7 @@ func TestSampleFloor(t *testing.T) {
 	b.subscribe(list).wantEnd("InvalidArgument", "COUNTERS", "sample_interval 99ms", "least, 100ms")
 }
 
-// Interval 0 means the poll interval at the start of the stream, and does not change later. For TARGET_DEFINED a
-// shorter hint is raised to it.
+// Interval 0 means the poll interval at the start of the stream, and does not change later.
 func TestSamplePolled(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })
@@ -93,13 +93,39 @@ func TestSamplePolled(t *testing.T) {
 	b.subscribe(every(sample, 10*time.Millisecond, inOctets)).wantEnd("InvalidArgument", "5s", "POLL_INTERVAL 5000")
 }
 
+// A client gives no interval for TARGET_DEFINED. An output of the switch may, and gets the poll interval if that is
+// longer.
 func TestDefinedFloor(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })
 	b.rows(ethernet0("5000", "1"))
-	s := b.subscribe(every(gpb.SubscriptionMode_TARGET_DEFINED, time.Second, inOctets))
-	s.want("U "+inOctets+` "1"`, "S")
+	list := every(gpb.SubscriptionMode_TARGET_DEFINED, time.Second, inOctets)
+	b.subscribe(list).wantEnd("InvalidArgument", inOctets, "sample_interval 1s", "SAMPLE")
+
+	got := make(chan string, 1)
+	next := func(want string) {
+		t.Helper()
+		if is := <-got; is != want {
+			t.Errorf("%s came, want %s", is, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- b.server.Follow(ctx, list, func(m *gpb.SubscribeResponse) error {
+			if m.GetSyncResponse() {
+				got <- "S"
+			} else {
+				got <- string(m.GetUpdate().GetUpdate()[0].GetVal().GetJsonIetfVal())
+			}
+			return nil
+		})
+	}()
+	next(`"1"`)
+	next("S")
 	b.rows(ethernet0("5000", "2"))
 	clock.advance(5 * time.Second) // at 1 s, four would have been missed
-	s.want("U " + inOctets + ` "2"`)
+	next(`"2"`)
+	cancel()
+	<-done
 }

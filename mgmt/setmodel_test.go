@@ -48,6 +48,9 @@ func someWrite(r *rand.Rand) write {
 	entry := sampler([]string{"a", "b"}[r.IntN(2)])
 	at := port + "/subinterfaces/subinterface[index=0]/ipv4/addresses/address[ip=" + ip + "]"
 	address := `{"ip":"` + ip + `","config":{"ip":"` + ip + `","prefix-length":` + length + `}}`
+	if r.IntN(3) == 0 {
+		return someQoS(r)
+	}
 	switch r.IntN(10) {
 	case 0:
 		return write{path: entry, value: `{"config":{"sampling-rate":` + rate + `}}`,
@@ -83,6 +86,52 @@ func someWrite(r *rand.Rand) write {
 	return write{path: port + "/state/mtu", value: "1500", bad: true}
 }
 
+// someQoS returns a random write of classes, queues and schedulers.
+func someQoS(r *rand.Rand) write {
+	n, weight := fmt.Sprint(1+r.IntN(2)), fmt.Sprint(1+r.IntN(100))
+	policy := "/qos/scheduler-policies/scheduler-policy[name=" + []string{"a", "b"}[r.IntN(2)] + "]"
+	scheduler := policy + "/schedulers/scheduler[sequence=1]"
+	input := scheduler + "/inputs/input[id=" + n + "]"
+	value := `{"id":"` + n + `","config":{"id":"` + n + `","weight":` + weight + `}}`
+	sets := leaves{input + "/config/weight": weight}
+	group, queue := "/qos/forwarding-groups/forwarding-group[name="+fmt.Sprint(3+r.IntN(2))+"]", fmt.Sprint(r.IntN(4))
+	switch r.IntN(9) {
+	case 0:
+		return write{path: input, value: value, sets: sets}
+	case 1:
+		return write{path: scheduler, value: `{"inputs":{"input":[` + value + `]}}`, sets: sets}
+	case 2:
+		return write{path: policy, value: `{"schedulers":{"scheduler":[{"sequence":1,"inputs":{"input":[` + value + `]}}]}}`,
+			sets: sets}
+	case 3:
+		return write{path: input + "/config/weight", value: weight, sets: sets}
+	case 4:
+		return write{path: group, value: `{"config":{"output-queue":"` + queue + `"}}`,
+			sets: leaves{group + "/config/output-queue": queue}}
+	case 5: // the values of DSCP of a class are always the same
+		dscp := map[string]string{"1": "8", "2": "16"}[n]
+		w := write{path: "/qos/classifiers", sets: leaves{}}
+		var both []string
+		for _, family := range []string{"ipv4", "ipv6"} {
+			name := "m_" + family
+			term := "/qos/classifiers/classifier[name=" + name + "]/terms/term[id=" + n + "]"
+			w.sets[term+"/conditions/"+family+"/config/dscp-set"] = dscp
+			both = append(both, `{"name":"`+name+`","terms":{"term":[{"id":"`+n+`","conditions":{"`+family+
+				`":{"config":{"dscp-set":[`+dscp+`]}}}}]}}`)
+		}
+		w.value = `{"classifier":[` + strings.Join(both, ",") + `]}`
+		return w
+	}
+	if r.IntN(3) > 0 {
+		return someQoS(r)
+	}
+	return []write{
+		{path: input + "/config/weight", value: "101", bad: true},
+		{path: group + "/config/output-queue", value: `"4"`, bad: true},
+		{path: scheduler + "/inputs/input[id=x]", value: `{"config":{"weight":1}}`, bad: true},
+	}[r.IntN(3)]
+}
+
 // after returns the tree after a Set, by the specification's words, and whether the Set is accepted.
 func (t leaves) after(deletes []string, replaces, updates, unions []write) (leaves, bool) {
 	now := maps.Clone(t)
@@ -115,7 +164,9 @@ func (b *bed) tracked() leaves {
 	b.t.Helper()
 	out := leaves{}
 	resp := b.mustGet(&gpb.GetRequest{Type: gpb.GetRequest_CONFIG, Encoding: asPROT,
-		Path: []*gpb.Path{path(samplerList + "/sampler[name=*]"), path("/interfaces/interface[name=*]")}})
+		Path: []*gpb.Path{path(samplerList + "/sampler[name=*]"), path("/interfaces/interface[name=*]"),
+			path("/qos/scheduler-policies/scheduler-policy[name=*]"), path("/qos/forwarding-groups/forwarding-group[name=*]"),
+			path("/qos/classifiers/classifier[name=*]")}})
 	for _, n := range resp.GetNotification() {
 		for _, u := range n.GetUpdate() {
 			p := tree.PathText(u.GetPath())
@@ -123,7 +174,11 @@ func (b *bed) tracked() leaves {
 			if u.GetVal().GetStringVal() == "" {
 				v = fmt.Sprint(u.GetVal().GetUintVal())
 			}
-			for _, name := range []string{"/sampling-rate", "/mtu", "/description", "/prefix-length"} {
+			for _, item := range u.GetVal().GetLeaflistVal().GetElement() { // there is only one
+				v = fmt.Sprint(item.GetUintVal())
+			}
+			for _, name := range []string{"/sampling-rate", "/mtu", "/description", "/prefix-length", "/weight", "/dscp-set",
+				"=3]/config/output-queue", "=4]/config/output-queue"} { // other groups follow from classifiers
 				if strings.HasSuffix(p, name) && !(name == "/mtu" && v == "9100") { // its default
 					out[p] = v
 				}
@@ -139,7 +194,8 @@ func TestSetsAgainstModel(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 10, Short: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		b := aSwitch(t)
-		b.rows(map[string]string{"CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000", "CONFIG_DB PORT|Ethernet8": ""})
+		b.rows(map[string]string{"CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000", "CONFIG_DB PORT|Ethernet8": "",
+			queueNames: "Ethernet0:0=oid:0x1 Ethernet0:1=oid:0x2 Ethernet0:2=oid:0x3 Ethernet0:3=oid:0x4"})
 		model := leaves{}
 		for range 25 {
 			var deletes []string

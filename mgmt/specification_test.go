@@ -50,8 +50,7 @@ func TestDeleteLACPChannel(t *testing.T) {
 	}
 }
 
-// An interface takes its addresses, members and neighbours along, at whatever path it is deleted. An interface that
-// something else uses cannot be deleted.
+// An interface takes its addresses, members, neighbours and VLANs along, at whatever path it is deleted.
 func TestDeleteTakesAlong(t *testing.T) {
 	for _, way := range []string{"/vlans/vlan[vlan-id=6]", defaultNI + "/vlans/vlan[vlan-id=6]",
 		interfaceList + "[name=Vlan6]", routedList + "[name=Vlan6]"} {
@@ -75,7 +74,8 @@ func TestDeleteTakesAlong(t *testing.T) {
 	b.wantRow("PORTCHANNEL_INTERFACE|PortChannel3", "")
 	b.wantRow("PORTCHANNEL_INTERFACE|PortChannel3|192.0.2.9/30", "")
 	b.rows(map[string]string{"CONFIG_DB VLAN|Vlan7": "vlanid=7", "CONFIG_DB VLAN_MEMBER|Vlan7|PortChannel3": "NULL=NULL"})
-	b.refusedSet(deleting(theirLAG), "FailedPrecondition", "in use by vlan 7 member PortChannel3")
+	b.mustSet(deleting(theirLAG))
+	b.wantRow("VLAN_MEMBER|Vlan7|PortChannel3", "")
 }
 
 // Replace means exactly its subtree: what the value leaves out goes, wherever it is stored, and nothing else does.

@@ -47,6 +47,11 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	if err := checkExtensions(req.GetExtension(), true); err != nil {
 		return err
 	}
+	if _, own := rpc.(*follower); !own {
+		if err := checkIntervals(list); err != nil {
+			return err
+		}
+	}
 	select {
 	case w.subscribers <- struct{}{}:
 		defer func() { <-w.subscribers }()
@@ -245,6 +250,21 @@ func streamFeeds(
 		return []*feed{changing, sampled}, nil
 	}
 	return nil, status.Errorf(codes.InvalidArgument, "subscription mode %d is not known", sub.GetMode())
+}
+
+// checkIntervals refuses an interval of a client for TARGET_DEFINED, in which the target chooses it. The process itself
+// may give one, as the outputs do.
+func checkIntervals(list *gpb.SubscriptionList) error {
+	for _, sub := range list.GetSubscription() {
+		if sub.GetMode() == gpb.SubscriptionMode_TARGET_DEFINED && sub.GetSampleInterval() != 0 &&
+			list.GetMode() == gpb.SubscriptionList_STREAM {
+			at := tree.PathText(&gpb.Path{Elem: slices.Concat(list.GetPrefix().GetElem(), sub.GetPath().GetElem())})
+			return status.Errorf(codes.InvalidArgument,
+				"%s: sample_interval %s with TARGET_DEFINED: want none, or the mode SAMPLE", at,
+				intervalOf(sub.GetSampleInterval()))
+		}
+	}
+	return nil
 }
 
 // intervalOf returns an interval of a request in nanoseconds as a Duration of at most a year.

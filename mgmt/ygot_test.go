@@ -94,6 +94,8 @@ func ygotAccepts(n *tree.Node, value string) error {
 					"address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`, "ip": `"10.0.0.1"`,
 				}[k]
 				switch i := slices.IndexFunc(at.Kids, func(n *tree.Node) bool { return n.Name == k }); {
+				case k == "type" && strings.HasPrefix(at.Path, "/qos/"):
+					key = `"IPV4"`
 				case k == "ip" && strings.Contains(at.Path, "ipv6"):
 					key = `"2001:db8::1"`
 				case key != "":

@@ -3,7 +3,6 @@ package models
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -304,10 +303,4 @@ func entrySays(rule tree.Record) bool {
 		}
 	}
 	return said[forwarding]
-}
-
-func withoutNull(fields map[string]string) map[string]string {
-	fields = maps.Clone(fields)
-	delete(fields, tree.NullField)
-	return fields
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/models/kit"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -41,27 +43,21 @@ func errOtherType(name string, table map[string]string) error {
 
 // aclTables returns the names of the tables that match a pattern of a name and a type, with their rows.
 func aclTables(ctx context.Context, s tree.Setting, name, kind string) (map[string]map[string]string, error) {
-	there, err := s.Match(ctx, rawRows, schema.CfgACLTable, name)
-	out := map[string]map[string]string{}
-	for i := 0; err == nil && i < len(there); i++ {
-		var row map[string]string
-		if row, err = readRaw(ctx, s, schema.CfgACLTable, there[i][1]); err != nil {
-			break
-		}
-		if is := typeOf(row); is != "" && (kind == tree.Wildcard || kind == is) {
-			out[there[i][1]] = row
-		}
-	}
-	return out, err
+	there, err := kit.RawTable(ctx, s, schema.CfgACLTable, name)
+	maps.DeleteFunc(there, func(_ string, row map[string]string) bool {
+		is := typeOf(row)
+		return is == "" || kind != tree.Wildcard && kind != is
+	})
+	return there, err
 }
 
 // aclRules returns the rules of a table by their names.
 func aclRules(ctx context.Context, s tree.Setting, table string) (map[string]map[string]string, error) {
-	there, err := s.Match(ctx, rawRows, schema.CfgACLRule, tree.Wildcard)
+	there, err := kit.RawTable(ctx, s, schema.CfgACLRule, tree.Wildcard)
 	out := map[string]map[string]string{}
-	for i := 0; err == nil && i < len(there); i++ {
-		if rule, is := strings.CutPrefix(there[i][1], table+"|"); is {
-			out[rule], err = readRaw(ctx, s, schema.CfgACLRule, there[i][1])
+	for key, row := range there {
+		if rule, is := strings.CutPrefix(key, table+"|"); is {
+			out[rule] = row
 		}
 	}
 	return out, err
@@ -156,7 +152,7 @@ func aclEntryThrough() *tree.Through {
 			}
 			for _, f := range entryFields {
 				if err == nil && f.at("config") == leaf {
-					err = writeRaw(ctx, s, schema.CfgACLRule, key, tree.Codec{Get: f.get, Put: f.put}, keys, v)
+					err = kit.WriteItems(ctx, s, schema.CfgACLRule, key, tree.Codec{Get: f.get, Put: f.put}, keys, v)
 				}
 			}
 			checkLater(s, keys)
@@ -191,13 +187,16 @@ func clearRule(ctx context.Context, s tree.Setting, keys []string, n *tree.Node,
 	for _, f := range entryFields {
 		path := aclEntryPath + "/" + f.at("config")
 		if path == n.Path || strings.HasPrefix(path, n.Path+"/") {
-			c := tree.Codec{Get: f.get, Put: func(r tree.Record, _ []string) error {
+			c := tree.Codec{Get: f.get, Put: func(r tree.Record, v []string) error {
+				if len(v) > 0 {
+					return f.put(r, v)
+				}
 				for _, field := range f.fields {
 					r.Set(field, "")
 				}
 				return nil
 			}}
-			errs = append(errs, writeRaw(ctx, s, schema.CfgACLRule, key, c, keys, nil))
+			errs = append(errs, kit.WriteItems(ctx, s, schema.CfgACLRule, key, c, keys, nil))
 		}
 	}
 	if whole {

@@ -136,6 +136,40 @@ func (cg cage) split(c tree.Change, n, speed int) error {
 	return errors.Join(errs...)
 }
 
+// finishSpeed gives a port whose speed a Set deletes the speed of the breakout mode of its cage. Without a mode there
+// is no default, and the Set is refused because the row has no speed.
+func finishSpeed(c tree.Change) error {
+	row := c.Fields(schema.CfgPort)
+	if row == nil || (tree.Record{Fields: row}).Field("speed") != "" || !c.Changed("ethernet/config/port-speed") {
+		return nil
+	}
+	all, err := c.Entries(interfacesPath, schema.CfgPort)
+	if err != nil {
+		return err
+	}
+	ports := slices.Clone(c.Keys())
+	for p, r := range all {
+		if p != c.Keys()[0] && row["index"] != "" && r["index"] == row["index"] {
+			ports = append(ports, p)
+		}
+	}
+	schema.SortNames(ports)
+	fields, err := c.Read(swss.ConfigDB, schema.CfgBreakout, ports[0])
+	if err != nil {
+		return err
+	}
+	mode, err := schema.ParseBreakout(ports[0], fields)
+	i := slices.Index(ports, c.Keys()[0])
+	for _, g := range mode.Groups {
+		if err == nil && i < g.Count {
+			tree.Record{Fields: row}.Set("speed", strconv.Itoa(int(g.Speeds[0])))
+			return nil
+		}
+		i -= g.Count
+	}
+	return nil
+}
+
 // breakoutModule returns the mapping of openconfig-platform-port: the interfaces in force of each port on the front
 // panel. The mode is written at their interface.
 func breakoutModule() tree.Module {

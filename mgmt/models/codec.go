@@ -8,28 +8,22 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/models/kit"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// text returns the codec of a field that holds YANG's text.
-func text(field string) tree.Codec {
-	return tree.Codec{
-		Get: func(r tree.Record) []string { return tree.One(r.Field(field)) },
-		Put: func(r tree.Record, v []string) error { r.Set(field, tree.First(v)); return nil },
-	}
-}
-
-// orElse returns a codec with a default for missing values.
-func orElse(c tree.Codec, v string) tree.Codec {
-	return tree.Codec{Put: c.Put, Get: func(r tree.Record) []string {
-		if said := c.Get(r); len(said) > 0 {
-			return said
-		}
-		return tree.One(v)
-	}}
-}
+// These are the parts of package kit that most tables use, by short names.
+var (
+	text, list, words, number = kit.Text, kit.List, kit.Words, kit.Number
+	readOnly, constant, fixed = kit.ReadOnly, kit.Constant, kit.Fixed
+	orElse, never             = kit.OrElse, kit.Never
+	leaf, objectRow           = kit.Leaf, kit.ObjectRow
+	readRaw, makeRaw          = kit.ReadRaw, kit.MakeRaw
+	writeRaw, eraseRaw        = kit.WriteRaw, kit.EraseRaw
+	withoutNull               = kit.WithoutNull
+)
 
 // fieldLeaves returns the leaves for the fields of a table, as package schema declares them. at is the container of the
 // leaves. special holds codecs of leaves whose value is not the text of the field.
@@ -66,11 +60,6 @@ func measuredRow(table, key, at string, special map[string]tree.Codec) tree.Row 
 		Leaves: fieldLeaves(at, schema.CountersIn(table), special)}
 }
 
-// objectRow returns the row of counters of an object that is found in a name map.
-func objectRow(names, key string, leaves ...tree.Leaf) tree.Row {
-	return tree.Row{DB: swss.CountersDB, Table: schema.CountersTable, Map: names, Key: key, Counter: true, Leaves: leaves}
-}
-
 // ruleCounters returns the row with the packets and the octets of an ACL rule.
 func ruleCounters(key, packets, octets string) tree.Row {
 	return objectRow(schema.CountersACLRuleMap, key, leaf(packets, text("SAI_ACL_COUNTER_ATTR_PACKETS")),
@@ -91,87 +80,6 @@ func appliedRow(t schema.Table, key string, wanted func(tree.Configured) (map[st
 	}
 	return tree.Row{DB: swss.ApplDB, Table: t.Appl, Key: key, Behind: "state/not-in-force", Wanted: wanted,
 		Leaves: fieldLeaves("state", fields, nil)}
-}
-
-// list returns the codec of a field that holds a comma-separated list.
-func list(field string) tree.Codec {
-	return tree.Codec{
-		Get: func(r tree.Record) []string {
-			return strings.FieldsFunc(r.Field(field), func(c rune) bool { return c == ',' || c == ' ' })
-		},
-		Put: func(r tree.Record, v []string) error { r.Set(field, strings.Join(v, ",")); return nil },
-	}
-}
-
-// words returns the codec of a field whose words differ from YANG's. pairs alternates between YANG's word and the
-// field's word. absent is YANG's word for a missing field. If absent is empty, the leaf then has no value.
-func words(field, absent string, pairs ...string) tree.Codec {
-	return tree.Codec{
-		Get: func(r tree.Record) []string {
-			v := r.Field(field)
-			for i := 0; i < len(pairs); i += 2 {
-				if strings.EqualFold(v, pairs[i+1]) {
-					return tree.One(pairs[i])
-				}
-			}
-			return tree.One(absent)
-		},
-		Put: func(r tree.Record, v []string) error {
-			for i := 0; i < len(pairs); i += 2 {
-				if tree.First(v) == pairs[i] {
-					r.Set(field, pairs[i+1])
-					return nil
-				}
-			}
-			r.Set(field, "")
-			return nil
-		},
-	}
-}
-
-// number returns the codec of a field that holds a number as SONiC's ACL rules do: 0x means hexadecimal, a leading 0
-// means octal. Numbers are written with the given format.
-func number(field, format string) tree.Codec {
-	return tree.Codec{
-		Get: func(r tree.Record) []string {
-			n, err := strconv.ParseUint(r.Field(field), 0, 64)
-			if err != nil {
-				return nil
-			}
-			return tree.One(strconv.FormatUint(n, 10))
-		},
-		Put: func(r tree.Record, v []string) error {
-			if len(v) == 0 {
-				r.Set(field, "")
-				return nil
-			}
-			n, err := strconv.ParseUint(v[0], 10, 64)
-			if err != nil {
-				return err
-			}
-			r.Set(field, fmt.Sprintf(format, n))
-			return nil
-		},
-	}
-}
-
-// readOnly returns a codec that cannot write.
-func readOnly(c tree.Codec) tree.Codec { return tree.Codec{Get: c.Get} }
-
-// constant returns the codec of a leaf with the same value in every entry.
-func constant(v string) tree.Codec {
-	return tree.Codec{Get: func(tree.Record) []string { return tree.One(v) }}
-}
-
-// fixed returns the codec of a leaf of config whose value cannot be changed, and why. Writing the same value is
-// allowed.
-func fixed(c tree.Codec, why string) tree.Codec {
-	return tree.Codec{Get: c.Get, Put: func(r tree.Record, v []string) error {
-		if is := tree.First(c.Get(r)); len(v) > 0 && v[0] != is {
-			return fmt.Errorf("%s cannot be set: it is %s, because %s", tree.Quoted(v[0]), is, why)
-		}
-		return nil
-	}}
 }
 
 // of returns the codec of a leaf that only interfaces of a kind have. A row of all kinds of interfaces has such leaves.
@@ -368,6 +276,3 @@ func flags(field string, names ...string) tree.Codec {
 		},
 	}
 }
-
-// leaf returns a leaf with its codec.
-func leaf(path string, c tree.Codec) tree.Leaf { return tree.Leaf{Path: path, Codec: c} }

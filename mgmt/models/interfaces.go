@@ -262,7 +262,7 @@ func ethernetModule() tree.Module {
 		counted.Leaves = append(counted.Leaves,
 			leaf("ethernet/state/counters/"+s[0], readOnly(text("SAI_PORT_STAT_"+s[1]))))
 	}
-	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
+	rows := []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/config/port-speed", kept(words("speed", "", speeds...))),
 			leaf("ethernet/config/auto-negotiate", words("autoneg", "", "true", "on", "false", "off")),
@@ -284,7 +284,9 @@ func ethernetModule() tree.Module {
 			leaf("ethernet/state/hw-mac-address", of("Ethernet", mac("mac"))),
 		}},
 		counted,
-	}}}}
+	}
+	return tree.Module{Name: "openconfig-if-ethernet",
+		Groups: []tree.Group{{Path: interfacesPath, Finish: finishSpeed, Rows: rows}}}
 }
 
 // ratesModule returns the mapping of openconfig-if-rates: SONiC's rates, which are decimal fractions.
@@ -349,20 +351,6 @@ func aggregateModule() tree.Module {
 	}}}}
 }
 
-// vlanModule returns the mapping of openconfig-vlan, read-only. Members are written in tamtam-interfaces.
-func vlanModule() tree.Module {
-	vlans := func(kind, at string) tree.Row {
-		return tree.Row{DB: swss.ApplDB, Table: schema.AppVLANMember, Key: "Vlan{*}:{name}", Of: "tagging_mode", Only: kind,
-			Leaves: switchedLeaves(at + "/switched-vlan/state/")}
-	}
-	id := tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.TrimPrefix(r.Keys[0], "Vlan")) }}
-	return tree.Module{Name: "openconfig-vlan", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
-		vlans("Ethernet", "ethernet"), vlans("PortChannel", "aggregation"),
-		{DB: swss.ConfigDB, Table: schema.CfgVLANInterface, Key: "{name}", Only: "Vlan",
-			Leaves: []tree.Leaf{leaf("routed-vlan/state/vlan", id)}},
-	}}}}
-}
-
 // parts returns, sorted, the parts of row keys that {*} matched. values, if given, selects rows with one of these
 // values.
 func parts(r tree.Record, values ...string) []string {
@@ -374,34 +362,4 @@ func parts(r tree.Record, values ...string) []string {
 	}
 	slices.SortFunc(out, schema.CompareNames)
 	return out
-}
-
-// switchedLeaves returns the leaves for the VLANs of an interface: the VLANs of tagged frames, and the VLAN of untagged
-// frames.
-func switchedLeaves(at string) []tree.Leaf {
-	tagged := func(r tree.Record) []string { return parts(r, schema.Tagged) }
-	plain := func(r tree.Record) []string { return parts(r, schema.Untagged) }
-	only := func(trunk bool) tree.Codec {
-		return tree.Codec{Get: func(r tree.Record) []string {
-			// OpenConfig has no leaf for several untagged VLANs.
-			if v := plain(r); len(v) == 1 && (len(tagged(r)) > 0) == trunk {
-				return v
-			}
-			return nil
-		}}
-	}
-	mode := func(r tree.Record) []string {
-		switch {
-		case len(tagged(r)) > 0:
-			return tree.One("TRUNK")
-		case len(plain(r)) > 0:
-			return tree.One("ACCESS")
-		}
-		return nil
-	}
-	return []tree.Leaf{
-		leaf(at+"interface-mode", tree.Codec{Get: mode}), leaf(at+"native-vlan", only(true)),
-		leaf(at+"access-vlan", only(false)),
-		leaf(at+"trunk-vlans", tree.Codec{Get: tagged}),
-	}
 }

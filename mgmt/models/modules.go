@@ -1,6 +1,7 @@
 package models
 
 import (
+	"tamtam/mgmt/models/qos"
 	"tamtam/mgmt/tree"
 )
 
@@ -10,7 +11,7 @@ func All() []tree.Module {
 		interfacesModule(), ethernetModule(), ratesModule(), aggregateModule(), vlanModule(), addressesModule(),
 		portsModule(), lacpModule(), sdnModule(), transceiverModule(), p4rtModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
-		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), queuesModule(),
+		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
 		outputsModule(), debugCounterModule(),

@@ -6,10 +6,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// never returns the codec of a leaf without values. Clients subscribe to such leaves in one request with others, which
-// would be refused if the path were unknown.
-func never() tree.Codec { return tree.Codec{Get: func(tree.Record) []string { return nil }} }
-
 // portState returns the row of a port in force, with leaves.
 func portState(leaves ...tree.Leaf) tree.Row {
 	return tree.Row{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: leaves}

@@ -197,7 +197,7 @@ func randomRows(rnd *rand.Rand) map[string]string {
 }
 
 // mostOpenAPI is the number of bytes of a description that a viewer still opens quickly.
-const mostOpenAPI = 250_000
+const mostOpenAPI = 320_000
 
 // The index of OpenAPI has a description of each module. All references in one resolve, each path is in one description
 // only and can be requested, and each node without a description has a link to one. TAMTAM_OPENAPI names a directory

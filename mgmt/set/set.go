@@ -298,7 +298,7 @@ func (t *Tx) execute(ctx context.Context, st Step) error {
 		}
 	}
 	for _, a := range st.values {
-		if done, err := t.putThrough(ctx, a); err != nil {
+		if done, err := t.putThrough(ctx, a, st.Op == gpb.UpdateResult_UPDATE); err != nil {
 			return err
 		} else if done {
 			continue
@@ -357,14 +357,20 @@ func (t *Tx) assign(ctx context.Context, e *txEntry, a assignment, update bool) 
 	}
 	v := a.value
 	if a.leaf.LeafList && update {
-		v = slices.Clone(e.Value(a.leaf))
-		for _, x := range a.value {
-			if !slices.Contains(v, x) {
-				v = append(v, x)
-			}
-		}
+		v = union(e.Value(a.leaf), v)
 	}
 	return e.put(a.leaf, v)
+}
+
+// union returns the items of a leaf-list with further items.
+func union(items, more []string) []string {
+	all := slices.Clone(items)
+	for _, v := range more {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // remove deletes the nodes of a target. Replacing an entry removes only its content, so that Fixed entries can be

@@ -16,7 +16,7 @@ import (
 // putThrough executes an assignment at the path where the data is configured. It returns false if the assignment
 // already has that path. The error is an error of a database. If an enclosing list is read-only, the path must name an
 // entry of that list.
-func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
+func (t *Tx) putThrough(ctx context.Context, a assignment, update bool) (bool, error) {
 	n, leaf := a.group.Node, ""
 	if a.group.ReadOnly() {
 		t.repeated = append(t.repeated, repeated{a, t.step})
@@ -34,7 +34,7 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	if t.refused[id] {
 		return true, nil // the fault was reported already
 	}
-	t.putting = given{node: n, keys: a.keys, step: t.step}
+	t.putting = given{node: n, keys: a.keys, step: t.step, adds: update && n.LeafList}
 	err := by.Put(ctx, t, a.keys, leaf, a.value)
 	t.putting = given{}
 	if tree.IsUnavailable(err) {
@@ -60,7 +60,9 @@ func (t *Tx) removeThrough(ctx context.Context, x tree.Target, replace bool) err
 		maps.DeleteFunc(t.given, func(_ string, g given) bool {
 			return g.node.Within(x.Node) && tree.Matches(g.keys, x.Keys)
 		})
+		t.item = x.Item
 		err := by.Remove(ctx, t, x.Keys, x.Node, whole)
+		t.item = ""
 		if tree.IsUnavailable(err) {
 			return err
 		}
@@ -216,6 +218,9 @@ func (t *Tx) give(e *txEntry, row int, c tree.Codec, v []string) error {
 	}
 	if g := t.putting; g.node != nil && err == nil {
 		g.e, g.row, g.codec, g.value = e, row, c, v
+		if g.node.LeafList { // in the order in which it is read
+			g.value = c.Get(rec)
+		}
 		if t.given == nil {
 			t.given = map[string]given{}
 		}
@@ -229,6 +234,7 @@ type given struct {
 	node  *tree.Node
 	keys  []string
 	step  int
+	adds  bool // see [tree.Setting.Adds]
 	e     *txEntry
 	row   int
 	codec tree.Codec
@@ -267,6 +273,12 @@ func (t *Tx) checkGiven(context.Context) error {
 	}
 	return nil
 }
+
+// Adds implements [tree.Setting].
+func (t *Tx) Adds() bool { return t.putting.adds }
+
+// Item implements [tree.Setting].
+func (t *Tx) Item() string { return t.item }
 
 // Row implements [tree.Setting].
 func (t *Tx) Row(ctx context.Context, list string, keys []string, table string) (map[string]string, error) {

@@ -44,6 +44,7 @@ type Tx struct {
 	// one that is being written; its node is nil if there is none.
 	given      map[string]given
 	putting    given
+	item       string       // see [tree.Setting.Item]
 	overridden []overridden // values of our leaves that such a value has replaced
 	// replacing is true while the nodes of a replaced path are removed.
 	replacing bool
@@ -75,7 +76,7 @@ type txEntry struct {
 	wrote        map[*tree.Node]int // the last step that wrote a leaf
 }
 
-// load reads entries that are not loaded yet.
+// load reads entries that are not loaded yet: the rows that a Set can write or, of a list that has none, all rows.
 func (t *Tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 	var es []*tree.Entry
 	for _, k := range keys {
@@ -89,6 +90,11 @@ func (t *Tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 		es = append(es, e.Entry)
 	}
 	config := g.ConfigRows()
+	if !slices.Contains(config, true) {
+		for i := range config {
+			config[i] = true
+		}
+	}
 	for _, own := range []bool{true, false} {
 		which := make([]bool, len(g.Rows))
 		for i, r := range g.Rows {

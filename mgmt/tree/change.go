@@ -65,6 +65,10 @@ type Setting interface {
 	// Row returns an entry's row of a table of CONFIG_DB as it is after the steps so far, or nil if there is none. It must
 	// not be changed.
 	Row(ctx context.Context, list string, keys []string, table string) (map[string]string, error)
+	// Adds reports whether the items of a leaf-list that Put receives are added to the present ones, as by an update.
+	Adds() bool
+	// Item returns the only item of a leaf-list that Remove removes. It is "" if Remove removes all of its node.
+	Item() string
 	// Later calls a function once, after all steps, with the items of all calls with its name; its error is a fault of the
 	// present step. If the function is nil, the earlier calls are cancelled.
 	Later(name, item string, do func(ctx context.Context, items []string) error)

@@ -133,7 +133,7 @@ func (e *Entry) workOut(n *Node) []string {
 
 // record returns what codecs receive for a row. ok is false if they must not be called.
 func (e *Entry) record(i int) (Record, bool) {
-	rec, r := Record{Keys: e.Keys, Fields: e.Rows[i], Own: e.Own()}, e.List.Rows[i]
+	rec, r := Record{Keys: e.Keys, Fields: e.Rows[i], Own: e.Own(), entry: e}, e.List.Rows[i]
 	if r.repeats == "" {
 		return rec, rec.Fields != nil
 	}
@@ -172,7 +172,7 @@ func (e *Entry) Derive() bool {
 			if e.Rows[j] == nil {
 				continue
 			}
-			if v := e.List.Derive[i].Get(Record{Keys: known, Fields: e.Rows[j], Own: own}); len(v) > 0 {
+			if v := e.List.Derive[i].Get(Record{Keys: known, Fields: e.Rows[j], Own: own, entry: e}); len(v) > 0 {
 				e.Keys[i] = v[0]
 				break
 			}

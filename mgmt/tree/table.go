@@ -157,6 +157,21 @@ type Record struct {
 	Own    map[string]string
 	// Outdated means that there is no row of the present object: see [Row.Key].
 	Outdated bool
+	entry    *Entry
+}
+
+// Beside returns another row of the same entry: that of a table which is combined of all rows that {*} matches, without
+// Each. It is nil if there is none. A leaf with a codec that calls it must be bound to that row, too.
+func (r Record) Beside(table string) map[string]string {
+	if r.entry == nil {
+		return nil
+	}
+	for i, of := range r.entry.List.Rows {
+		if of.Table == table && of.Template.Gather >= 0 && of.Each == "" {
+			return r.entry.Rows[i]
+		}
+	}
+	return nil
 }
 
 // Field returns a field. The case of its name does not matter, and a list field of CONFIG_DB ("ports@") is found
