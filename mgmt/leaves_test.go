@@ -209,8 +209,20 @@ func TestInterfacesOfTheInstance(t *testing.T) {
 	// A replace of the instance without interfaces keeps them: they are subinterfaces.
 	b.mustSet(replacing(update(instance, `{"name":"default","config":{"name":"default","type":"DEFAULT_INSTANCE"}}`)))
 	b.wantRow("INTERFACE|Ethernet0", "NULL=NULL")
+	// An interface with an address is in the instance, also if the same Set does not name it there.
+	routed := update("/interfaces", `{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"},"subinterfaces":{
+		"subinterface":[{"index":0,"config":{"index":0},"openconfig-if-ip:ipv4":{"addresses":{"address":[
+		{"ip":"10.0.0.1","config":{"ip":"10.0.0.1","prefix-length":24}}]}}}]}}]}`)
+	others := update(instance+"/interfaces", `{"interface":[]}`)
+	b.mustSet(replacing(routed, others))
+	b.wantRow("INTERFACE|Ethernet0|10.0.0.1/24", "NULL=NULL")
+	b.mustSet(replacing(others))
+	b.wantRow("INTERFACE|Ethernet0", "")
+	b.mustSet(replacing(others, routed))
+	b.wantRow("INTERFACE|Ethernet0|10.0.0.1/24", "NULL=NULL")
 	b.mustSet(deleting(entry))
 	b.wantRow("INTERFACE|Ethernet0", "")
+	b.wantRow("INTERFACE|Ethernet0|10.0.0.1/24", "")
 }
 
 // OpenConfig's sFlow is that of tamtam-sflow: the switch, its collectors, and settings of ports.

@@ -247,7 +247,8 @@ func memberThrough() *tree.Through {
 	}
 }
 
-// instanceInterfaceThrough returns the Through of the interfaces of the network instance.
+// instanceInterfaceThrough returns the Through of the interfaces of the network instance. An interface that a Set
+// configures elsewhere is in the default instance, even if the Set does not name it here.
 func instanceInterfaceThrough() *tree.Through {
 	return &tree.Through{
 		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
@@ -274,7 +275,14 @@ func instanceInterfaceThrough() *tree.Through {
 				name = strings.TrimSuffix(name, baseSubinterface)
 			}
 			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
-			return erase(ctx, s, routedPath, other, name)
+			there, err := ours(ctx, s, routedPath, other, name)
+			for i := 0; err == nil && i < len(there); i++ {
+				var made bool
+				if made, err = s.Made(ctx, routedPath, there[i]...); err == nil && !made {
+					err = s.Erase(ctx, routedPath, there[i]...)
+				}
+			}
+			return err
 		},
 	}
 }

@@ -150,6 +150,12 @@ func (t *Tx) Make(ctx context.Context, list string, keys ...string) error {
 	return err
 }
 
+// Made implements [tree.Setting].
+func (t *Tx) Made(ctx context.Context, list string, keys ...string) (bool, error) {
+	e, err := t.get(ctx, t.Model.Find(list).List, keys)
+	return err == nil && e.by&theirs != 0, err
+}
+
 // Erase implements [tree.Setting].
 func (t *Tx) Erase(ctx context.Context, list string, keys ...string) error {
 	g := t.Model.Find(list).List

@@ -57,6 +57,8 @@ type Setting interface {
 	Match(ctx context.Context, list string, pattern ...string) ([][]string, error)
 	// Make creates an entry, unless it exists.
 	Make(ctx context.Context, list string, keys ...string) error
+	// Made reports whether a step so far has given an entry at a path of OpenConfig's.
+	Made(ctx context.Context, list string, keys ...string) (bool, error)
 	// Erase removes an entry, and all below it. While a value is replaced, it does so at the end of the Set, and only if
 	// nothing has made the entry again.
 	Erase(ctx context.Context, list string, keys ...string) error
