@@ -32,6 +32,8 @@ func TestServedTreeIsValid(t *testing.T) {
 	config[schema.CfgACLRule]["OC4|RULE_10"] = swss.FieldValues{"PRIORITY": "20", "SRC_IP": "10.0.0.0/8",
 		"IP_PROTOCOL": "6",
 		"TCP_FLAGS":   "0x12/0x12", "L4_DST_PORT_RANGE": "80-90", "PACKET_ACTION": "DROP"}
+	config[schema.CfgACLRule]["OC4|RULE_11"] = swss.FieldValues{"PRIORITY": "19", "IP_PROTOCOL": "1", "ICMP_TYPE": "3",
+		"ICMP_CODE": "1", "PACKET_ACTION": "DROP"}
 	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: config})

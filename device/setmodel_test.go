@@ -68,9 +68,16 @@ func (s settings) members(channel string) []string {
 	return slices.DeleteFunc(names, func(k string) bool { return !strings.HasSuffix(k, " channel "+channel) })
 }
 
+// memberships returns the settings that make an interface a member of VLANs.
+func (s settings) memberships(name string) []string {
+	names := slices.Collect(maps.Keys(s))
+	return slices.DeleteFunc(names, func(k string) bool { return !strings.HasSuffix(k, " member "+name) })
+}
+
 // A doing is a Set in progress. Data that is at two paths is changed at OpenConfig's (theirs) or at ours.
 type doing struct {
 	settings
+	op    string
 	given map[string][2]bool // settings that the Set has given: at our path, at OpenConfig's
 	lost  map[string]bool    // settings that one path has given, and that the other has left out
 	needs []string           // beginnings of settings of which one must exist in the end
@@ -146,11 +153,11 @@ func (c chooser) port() edit {
 			settings{name + " mtu": mtu, name + " description": words}, all...)
 	case 3: // what a replace leaves out has its default: enabled is true
 		return value("/config", `{"name":"`+name+`","mtu":`+mtu+`}`, settings{name + " mtu": mtu}, all...)
-	case 4, 5: // a replace removes the addresses, and the port from its PortChannel
+	case 4, 5: // a replace removes the addresses, and the port from its PortChannel and its VLANs
 		e := value("", `{"name":"`+name+`","config":{"name":"`+name+`","description":"`+words+`"}}`,
 			settings{name + " description": words})
 		e.remove = func(d *doing) {
-			d.leave(true, d.under(name+" ")...)
+			d.leave(true, append(d.under(name+" "), d.memberships(name)...)...)
 			d.needs = slices.DeleteFunc(d.needs, func(n string) bool { return strings.HasPrefix(n, name+" ") })
 		}
 		return e
@@ -203,9 +210,10 @@ func (c chooser) address() edit {
 func (c chooser) channel() edit {
 	name, port := c.of(channels...), c.of(memberPorts...)
 	at, member := interfaceAt(name), port+" channel "+name
-	if c.IntN(3) == 0 { // its members are not in its subtree, but at the ports
-		return edit{path: at, value: `{"name":"` + name + `","config":{"name":"` + name +
-			`","type":"iana-if-type:ieee8023adLag"},"aggregation":{"config":{"lag-type":"STATIC"}}}`,
+	if c.IntN(3) == 0 { // its members are not in its subtree, but at the ports; its VLANs are
+		return edit{remove: func(d *doing) { d.leave(true, d.memberships(name)...) },
+			path: at, value: `{"name":"` + name + `","config":{"name":"` + name +
+				`","type":"iana-if-type:ieee8023adLag"},"aggregation":{"config":{"lag-type":"STATIC"}}}`,
 			put: func(d *doing) { d.settings["channel "+name] = there }}
 	}
 	if c.theirs() {
@@ -235,12 +243,15 @@ func (c chooser) vlan() edit {
 	id, member := c.of(vlans...), c.of(bridgedPort, "PortChannel1")
 	make := func(d *doing) { d.settings["vlan "+id] = there }
 	if c.theirs() { // which has the members elsewhere
+		if c.IntN(2) == 0 {
+			return trunk(member, id)
+		}
 		return edit{path: "/network-instances/network-instance[name=default]/vlans/vlan[vlan-id=" + id + "]",
 			value: `{"vlan-id":` + id + `,"config":{"vlan-id":` + id + `}}`, put: make}
 	}
 	at := "/vlans/vlan[vlan-id=" + id + "]"
-	remove := func(d *doing) { d.drop("vlan " + id + " member ") }
-	join := func(d *doing) { make(d); d.settings["vlan "+id+" member "+member] = there }
+	remove := func(d *doing) { d.leave(false, d.under("vlan "+id+" member ")...) }
+	join := func(d *doing) { make(d); d.give(false, "vlan "+id+" member "+member, there) }
 	const tagged = `"config":{"tagging-mode":"TAGGED"}`
 	switch c.IntN(3) {
 	case 0:
@@ -253,6 +264,26 @@ func (c chooser) vlan() edit {
 		`}`, put: join}
 }
 
+// trunk returns an edit of the VLANs of an interface. An update adds one.
+func trunk(name, id string) edit {
+	kind, setting := "ethernet", "vlan "+id+" member "+name
+	if strings.HasPrefix(name, "PortChannel") {
+		kind = "aggregation"
+	}
+	remove := func(d *doing) { d.leave(true, d.memberships(name)...) }
+	return edit{path: interfaceAt(name) + "/" + kind + "/switched-vlan/config/trunk-vlans", value: "[" + id + "]",
+		leaves: settings{name + " trunk": id}, remove: remove,
+		put: func(d *doing) {
+			if d.op != "update" {
+				d.leave(true, slices.DeleteFunc(d.memberships(name), func(k string) bool { return k == setting })...)
+			}
+			if kind == "aggregation" {
+				d.settings["channel "+name] = there
+			}
+			d.give(true, setting, there)
+		}}
+}
+
 // removal returns a delete.
 func (c chooser) removal() edit {
 	port := c.of(slices.Concat(routedPorts, memberPorts)...)
@@ -263,7 +294,7 @@ func (c chooser) removal() edit {
 	}
 	drop := func(d *doing, channel string) {
 		d.drop("channel "+channel, channel+" ")
-		d.leave(true, d.members(channel)...)
+		d.leave(true, append(d.members(channel), d.memberships(channel)...)...)
 	}
 	switch c.IntN(10) {
 	case 0:
@@ -298,6 +329,7 @@ func (c chooser) removal() edit {
 			for _, name := range channels {
 				drop(d, name)
 			}
+			d.leave(true, d.memberships(bridgedPort)...)
 			d.drop("Ethernet", "Vlan")
 		}}
 	}
@@ -330,6 +362,7 @@ func (s settings) after(edits []edit) (settings, string) {
 	now := &doing{settings: maps.Clone(s), given: map[string][2]bool{}, lost: map[string]bool{}}
 	said := settings{}
 	for _, op := range []string{"delete", "cleared", "union", "replace", "update"} {
+		now.op = op
 		for _, e := range edits {
 			if e.op != op && (op != "cleared" || e.op != "union") {
 				continue
@@ -383,6 +416,8 @@ func (s settings) judged(now *doing) (settings, string) {
 				return s, "InvalidArgument"
 			}
 			only[k] = true
+		case strings.Contains(k, " member ") && now.settings["vlan "+words[1]] == "":
+			return s, "InvalidArgument"
 		case strings.Contains(k, " member PortChannel") && now.settings["channel "+name] == "":
 			if s[k] == "" {
 				return s, "InvalidArgument" // it names what does not exist

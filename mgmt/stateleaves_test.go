@@ -209,3 +209,18 @@ func TestStateOfTheMachine(t *testing.T) {
 	b.shows(t, map[string]string{"/system/dns/state/search": "",
 		"/system/processes/process[pid=7]/state/cpu-utilization": "26"})
 }
+
+// The types and codes of ICMP in force are those of the rule in force.
+func TestStateOfICMPRules(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(map[string]string{
+		"CONFIG_DB ACL_TABLE|A":           "TYPE=L3",
+		"CONFIG_DB ACL_RULE|A|RULE_1":     "PRIORITY=9 ICMP_TYPE=3 ICMP_CODE=1 PACKET_ACTION=DROP",
+		"APPL_DB ACL_RULE_TABLE:A:RULE_1": "PRIORITY=9 ICMP_TYPE=11 PACKET_ACTION=DROP",
+	})
+	const icmp = "/acl/acl-sets/acl-set[name=A][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=1]/ipv4/icmpv4/state"
+	b.shows(t, map[string]string{icmp + "/type": `"openconfig-icmpv4-types:TIME_EXCEEDED"`, icmp + "/code": ""})
+	b.rows(map[string]string{"APPL_DB ACL_RULE_TABLE:A:RULE_1": "ICMP_TYPE=3 ICMP_CODE=1"})
+	b.shows(t, map[string]string{icmp + "/type": `"openconfig-icmpv4-types:DST_UNREACHABLE"`,
+		icmp + "/code": `"openconfig-icmpv4-types:DST_UNREACHABLE_HOST"`})
+}

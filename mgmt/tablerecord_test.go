@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -138,10 +137,9 @@ func TestTableRecordSample(t *testing.T) {
 	b.recorded(somePlan(), 5, 0, 0, 0)
 	const matched = recordR1 + "/state/counters/matched"
 	list := streamOf(subOf(gpb.SubscriptionMode_TARGET_DEFINED, matched))
-	list.Subscription[0].SampleInterval = uint64(time.Second)
 	s := b.subscribe(list)
 	s.want("U "+matched+` "5"`, "S")
 	b.recorded(somePlan(), 6, 0, 0, 0)
-	clock.advance(time.Second)
+	clock.advance(definedSample)
 	s.want("U " + matched + ` "6"`)
 }

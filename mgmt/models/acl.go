@@ -117,6 +117,8 @@ var entryFields = []entryField{
 	{"ipv4/destination-address", []string{"DST_IP", "DST_IP_MASK"}, 4, network("DST_IP")},
 	{"ipv4/protocol", []string{"IP_PROTOCOL"}, 4, number("IP_PROTOCOL", "%d")},
 	{"ipv4/dscp", []string{"DSCP"}, 4, number("DSCP", "%d")},
+	{"ipv4/icmpv4/type", []string{icmpTypeField}, 4, icmpType()},
+	{"ipv4/icmpv4/code", []string{icmpCodeField}, 4, icmpCode()},
 	{"ipv6/source-address", []string{"SRC_IPV6", "SRC_IPV6_MASK"}, 6, network("SRC_IPV6")},
 	{"ipv6/destination-address", []string{"DST_IPV6", "DST_IPV6_MASK"}, 6, network("DST_IPV6")},
 	{"ipv6/protocol", []string{"NEXT_HEADER", "IP_PROTOCOL"}, 6, nextHeader()},

@@ -209,8 +209,8 @@ func clearRule(ctx context.Context, s tree.Setting, keys []string, n *tree.Node,
 
 // at returns the path of the field's leaf below config or state, from the entry on.
 func (f entryField) at(kind string) string {
-	head, tail, _ := strings.Cut(f.path, "/")
-	return head + "/" + kind + "/" + tail
+	i := strings.LastIndexByte(f.path, '/')
+	return f.path[:i] + "/" + kind + f.path[i:]
 }
 
 // put writes the value of the leaf into the rule of an entry.
@@ -264,6 +264,9 @@ func checkEntry(ctx context.Context, s tree.Setting, r tree.Record) error {
 	key := r.Keys[0] + "|" + rulePrefix + r.Keys[2]
 	if r.Field(forwarding) == "" {
 		return fmt.Errorf("%s/actions/config/forwarding-action: is missing", path)
+	}
+	if r.Field(icmpCodeField) != "" && len(icmpCode().Get(r)) == 0 {
+		return fmt.Errorf("%s/ipv4/icmpv4/config/code: want the type of which it is a code, too", path)
 	}
 	if family := entryFamily(tree.Record{Keys: r.Keys}); family != 0 && matchesAll(r) {
 		every := fmt.Sprintf("IPV%dANY", family)
