@@ -136,8 +136,8 @@ func (o *Orch) portDown(ctx context.Context, name string) {
 	}
 }
 
-// flushLearned flushes learned addresses. If the ASIC refuses, it is tried again soon, unless the bridge port or VLAN is
-// gone.
+// flushLearned flushes learned addresses. If the ASIC refuses, it is tried again soon, unless the bridge port or VLAN
+// is gone.
 func (o *Orch) flushLearned(ctx context.Context, what string, attrs ...sai.Attr) {
 	attrs = append(attrs, sai.Attr{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic})
 	o.flushAgain(ctx, what, attrs)
