@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
@@ -17,7 +18,7 @@ import (
 //
 // The tables are evaluated when something may have changed. A packet only tests the resulting bits. A new feature that
 // affects packets or observes them must add its line to a table, or its condition to a shortcut. The event path takes
-// no shortcut and the reference has none. Tests compare the shortcuts with both.
+// no shortcut and the reference has none. Tests compare the shortcuts with both, and count the packets on each.
 type shortcuts uint8
 
 const (
@@ -36,6 +37,30 @@ const (
 
 	everyCut = 1<<iota - 1
 )
+
+// shortcutNames holds the names of the shortcuts, in the order of their bits. A new shortcut, such as one for other
+// packets, needs a name here and a call of took, so that tests count its packets.
+var shortcutNames = [...]string{"ingress", "admission", "passage", "replication", "egress", "MAC"}
+
+// Each shortcut has a name, and each name a shortcut.
+var _ = [1]struct{}{}[1<<len(shortcutNames)-1-everyCut]
+
+// took counts a packet on a shortcut. Tests require that each shortcut carries packets: see [Engine.Shortcuts].
+func (c *core) took(x shortcuts) { c.carried[bits.TrailingZeros8(uint8(x))&7]++ }
+
+// A ShortcutCount holds the number of packets that have taken a shortcut.
+type ShortcutCount struct {
+	Name    string
+	Packets uint64
+}
+
+// Shortcuts returns the counts of all shortcuts.
+func (c *Engine) Shortcuts() (counts []ShortcutCount) {
+	for i, name := range shortcutNames {
+		counts = append(counts, ShortcutCount{name, c.carried[i]})
+	}
+	return counts
+}
 
 // A closing is a condition that closes some shortcuts.
 type closing struct {
@@ -98,6 +123,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	if from == nil {
 		return false
 	}
+	c.took(cutIngress)
 	c.admitted(p, pk)
 	pk.ecn, pk.from = data[ethernetHeader+1]&3 != 0, p.in.source.number
 	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
@@ -164,6 +190,7 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	if !usualIPv4(data, pk.length) || (data[0]|data[6])&1 != 0 || binary.BigEndian.Uint64(data)>>16 == c.switchMAC {
 		return false
 	}
+	c.took(cutAdmission)
 	pk.h.usual(data)
 	pk.source = p.in.source
 	c.admitted(p, pk)
@@ -205,6 +232,7 @@ func (c *ingressPipe) replicate(pk *packet) {
 		c.copies(pk)
 		return
 	}
+	c.took(cutReplication)
 	pk.copies, pk.own.number, pk.own.tag = 1, 1, pk.to.tagging(pk)
 	if p := pk.to.port; !c.queues.straight(p, pk) {
 		c.queues.enqueue(p, &pk.own)
@@ -221,6 +249,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 		p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles {
 		return false
 	}
+	c.took(cutEgress)
 	cp := &pk.own
 	cp.queued, cp.queue, cp.asked = c.now, p.class.queueOf(pk.tc, p.queues.Queues()), true
 	v := p.queues.Pass(int(cp.queue), uint32(pk.length), pk.ecn)
@@ -256,6 +285,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 
 // pass does transmit for an unmodified, complete copy, as a fast path. A record may still be appended.
 func (c *wires) pass(p *port, cp *copyOf) {
+	c.took(cutMAC)
 	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false
 	if s := cp.session; s != nil {
