@@ -48,6 +48,13 @@ func (c *Chip) FrameCounts() FrameCounts {
 	return c.engine.FrameCounts()
 }
 
+// Shortcuts returns the number of packets that have taken each shortcut of the packet path.
+func (c *Chip) Shortcuts() []engine.ShortcutCount {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.Shortcuts()
+}
+
 // PortCounters returns a port's counters, and false if there is no such port. ClearStats does not clear them.
 func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
 	c.mu.Lock()

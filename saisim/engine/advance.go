@@ -121,7 +121,7 @@ func (c *driver) enterAll(to Cycle) {
 				at := c.macs.enters(cp.at)
 				if at > to {
 					c.enter.Push(timed{at, pk})
-				} else if p.sampled[stageIngress] != nil && c.samples.enters(p, pk) || (c.off|p.off)&cutIngress != 0 ||
+				} else if p.sampled[stageIngress] != nil && c.samples.enters(p, pk) || (c.off|p.off)&cutIngress == cutIngress ||
 					at > c.bridge.fdb.sweepAt || !c.ingress.usual(p, pk, at) {
 					n = c.gather(n, at, pk)
 				}

@@ -84,6 +84,8 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 		pk.noted |= notedProgram
 		if c.off&cutPassage != 0 {
 			c.board(pk)
+		} else {
+			c.took(cutPassage)
 		}
 		if pk.graph != nil {
 			v.Ran[i], v.Hit[i] = pk.run.ran, pk.run.hit

@@ -233,7 +233,7 @@ func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
 	case destHop:
 		hop = d.hop
 	case destGroup:
-		hop = d.group.choose(usualHash(ip, uint64(c.ecmpSeed)<<32|saltECMP))
+		hop = d.group.choose(usualHash(ip, c.ecmpStart()))
 	}
 	if hop == nil || !hop.known || hop.act != 0 {
 		return nil, nil
@@ -245,4 +245,7 @@ func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
 }
 
 // ecmpHash returns the hash by which next hop groups choose.
-func (c *router) ecmpHash(h *headers) uint32 { return flowHash(h, uint64(c.ecmpSeed)<<32|saltECMP) }
+func (c *router) ecmpHash(h *headers) uint32 { return flowHash(h, c.ecmpStart()) }
+
+// ecmpStart returns the seed and the salt of that hash.
+func (c *router) ecmpStart() uint64 { return uint64(c.ecmpSeed)<<32 | saltECMP }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
@@ -18,25 +19,52 @@ import (
 //
 // The tables are evaluated when something may have changed. A packet only tests the resulting bits. A new feature that
 // affects packets or observes them must add its line to a table, or its condition to a shortcut. The event path takes
-// no shortcut and the reference has none. Tests compare the shortcuts with both.
+// no shortcut and the reference has none. Tests compare the shortcuts with both, and count the packets on each.
 type shortcuts uint8
 
 const (
-	// cutIngress skips the whole ingress pipe if there is no program.
-	cutIngress shortcuts = 1 << iota
+	// cutBridging skips the whole ingress pipe for bridged packets, if there is no program.
+	cutBridging shortcuts = 1 << iota
+	// cutRouting does the same for routed packets.
+	cutRouting
 	// cutAdmission skips parser, traps and admission of the pipe with a program, and learning and forwarding.
 	cutAdmission
 	// cutPassage is for packets that do not need their program after the ingress pipe.
 	cutPassage
 	// cutReplication makes no copies: the packet itself is the only one.
 	cutReplication
-	// cutEgress skips the queue, which must be empty, and runs the egress pipe immediately.
+	// cutEgress runs the egress pipe for a copy at once, and skips the queue if that is empty.
 	cutEgress
 	// cutMAC is for frames that leave as received, or edited in their Ethernet and IPv4 headers only.
 	cutMAC
 
-	everyCut = 1<<iota - 1
+	everyCut   = 1<<iota - 1
+	cutIngress = cutBridging | cutRouting
 )
+
+// shortcutNames holds the names of the shortcuts, in the order of their bits. A new shortcut, such as one for other
+// packets, needs a name here and a call of took, so that tests count its packets.
+var shortcutNames = [...]string{"bridging", "routing", "admission", "passage", "replication", "egress", "MAC"}
+
+// Each shortcut has a name, and each name a shortcut.
+var _ = [1]struct{}{}[1<<len(shortcutNames)-1-everyCut]
+
+// took counts a packet on a shortcut. Tests require that each shortcut carries packets: see [Engine.Shortcuts].
+func (c *core) took(x shortcuts) { c.carried[bits.TrailingZeros8(uint8(x))&7]++ }
+
+// A ShortcutCount holds the number of packets that have taken a shortcut.
+type ShortcutCount struct {
+	Name    string
+	Packets uint64
+}
+
+// Shortcuts returns the counts of all shortcuts.
+func (c *Engine) Shortcuts() (counts []ShortcutCount) {
+	for i, name := range shortcutNames {
+		counts = append(counts, ShortcutCount{name, c.carried[i]})
+	}
+	return counts
+}
 
 // A closing is a condition that closes some shortcuts.
 type closing struct {
@@ -76,10 +104,10 @@ func (c *Engine) closed() shortcuts {
 func (p *port) closed(recorders uint64) shortcuts {
 	v, source := p.in.untagged, p.in.source
 	bridged := v != nil && !v.noLearn && source != nil && source.learning == config.Learn
-	routed := v == nil && p.in.at != nil
 	return sum(
 		// Untagged frames must be in a VLAN and at a port that learns, or at a router interface of a port or LAG.
-		closing{cutIngress, !bridged && !routed},
+		closing{cutBridging, !bridged},
+		closing{cutRouting, p.in.at == nil || v != nil && !bridged},
 		closing{cutAdmission, !bridged || p.in.at != nil},
 		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
@@ -101,7 +129,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 		if dmac == r.mac || dmac == c.switchMAC && dmac != 0 {
 			return c.usualRoute(p, pk, at, smac)
 		}
-		if p.in.router != nil {
+		if p.off&cutBridging != 0 {
 			return false
 		}
 	}
@@ -112,6 +140,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	if from == nil {
 		return false
 	}
+	c.took(cutBridging)
 	c.admitted(p, pk)
 	pk.from = p.in.source.number
 	if pk.usual = r == nil && p.unlisted(); !pk.usual {
@@ -149,6 +178,7 @@ func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) boo
 			return false
 		}
 	}
+	c.took(cutRouting)
 	c.admitted(p, pk)
 	if pk.usual = p.unlisted(); pk.usual {
 		pk.note(r)
@@ -251,6 +281,7 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	if c.traps.udp && !routable(binary.BigEndian.Uint32(data[ethernetHeader+16:])) {
 		return false // DHCP may be trapped
 	}
+	c.took(cutAdmission)
 	pk.h.usual(data)
 	pk.source, pk.lag = p.in.source, p.in.lag
 	c.admitted(p, pk)
@@ -298,6 +329,7 @@ func (c *ingressPipe) replicate(pk *packet) {
 	default:
 		to = p.bridgePort
 	}
+	c.took(cutReplication)
 	pk.copies, pk.own.number, pk.own.tag = 1, 1, to.tagging(pk)
 	if !c.queues.straight(p, pk) {
 		c.queues.enqueue(p, &pk.own)
@@ -332,6 +364,7 @@ func (c *queues) passes(p *port) bool {
 
 // pass does launch for the only copy of a plain packet at a port that passes it.
 func (c *queues) pass(p *port, cp *copyOf) {
+	c.took(cutEgress)
 	pk := cp.pk
 	c.egressFree = c.now + 1
 	c.egress.sketch.copies++
@@ -360,6 +393,7 @@ func (c *queues) pass(p *port, cp *copyOf) {
 // pass does transmit for a complete copy without a change of its own, as a fast path. The packet's edit may apply, and
 // a record may be appended.
 func (c *wires) pass(p *port, cp *copyOf) {
+	c.took(cutMAC)
 	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false
 	if pk.edited || cp.session != nil {

@@ -63,6 +63,8 @@ type Chip struct {
 	Sketching func(what string)
 	// Recording is called with events of table recording.
 	Recording func(what string)
+	// Routing is called with the events of each packet that is routed.
+	Routing func(what string)
 	// Ended is called with the end of every copy, except those for mirror sessions.
 	Ended func(Ending)
 	// Dropped is called with every drop, and with packets that go to the CPU only. See [saisim.Drop].
@@ -161,7 +163,8 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		sequence: map[config.ID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {}, Sketching: func(string) {},
-		Recording: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {}, faults: &faults{},
+		Recording: func(string) {}, Routing: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {},
+		faults:       &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
 		choosings: map[chooser]*choosing{},

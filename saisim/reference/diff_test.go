@@ -51,6 +51,7 @@ type pair struct {
 	refFrames        []*saisim.FrameCounts
 	buf              []byte
 	packets, configs int
+	vector           int // maximum vector length of the fast engine; zero means event by event
 	histories        *truth.Histories
 	reported         drops
 	kept             ends
@@ -69,12 +70,14 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
+	v := routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
 		ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed)})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
 		p.chip.SetVector(vector)
+		p.vector = vector
 	}
 	return p, err
 }
@@ -97,6 +100,8 @@ type variant struct {
 	watched    bool // true if all packets are watched
 	lasting    bool // dropped flows are counted for a long time
 	marks      bool // ports mirror what they mark
+	routed     bool // true if most frames are routed: see isRouted
+	bare       bool // true if there are few other features: see routedOf
 }
 
 // policedOf returns random numbers for policers in about one case of four, otherwise nil.
@@ -114,6 +119,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing, p.wrapping = v.analysed, v.wrapped
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
+	p.gen.routed, p.gen.bare = v.routed, v.bare
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -136,6 +142,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.ref.Marking = p.noteMarking
 	p.ref.Sketching = func(what string) { p.saw["sketch: "+what]++ }
 	p.ref.Recording = func(what string) { p.saw["record: "+what]++ }
+	p.ref.Routing = func(what string) { p.saw["route: "+what]++ }
 	p.ref.Ended = p.seeReference
 	p.graphOf(nil)
 	if !p.blind || p.ledgered {
@@ -148,7 +155,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	if err := p.powerUp(); err != nil {
 		return nil, err
 	}
-	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
+	p.recording = !p.gen.bare && p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
 	p.furnishIFA()
 	p.furnishOuters()
@@ -177,7 +184,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	if err := p.furnishSketches(); err != nil {
 		return nil, err
 	}
-	if p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program adds no headers
+	if !p.gen.bare && p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program adds no headers
 		p.programmed = true
 		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly}
 		for _, id := range p.chip.Ports() {
@@ -199,6 +206,9 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 func (g *gen) profile() profile.Profile {
 	p := profile.Small()
 	p.Default[0].Count = 2 + g.Uint32N(7)
+	if g.routed {
+		p.Default[0].Count = 4 + g.Uint32N(5)
+	}
 	p.StageCycles = 1 + g.Uint32N(3)
 	p.IngressStages, p.EgressStages = 1+g.Uint32N(6), 1+g.Uint32N(6)
 	p.Parser, p.Deparser, p.TrafficManager = 1+g.Uint32N(6), 1+g.Uint32N(6), g.Uint32N(8)

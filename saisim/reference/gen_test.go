@@ -42,6 +42,10 @@ type gen struct {
 	// lasting means that thresholds are so long that no dropped flow ends, so flows are evicted.
 	lasting bool
 	marks   bool // ports mirror what they mark
+	// routed means that most frames are routed: see isRouted.
+	routed bool
+	// bare means that there are few features besides routing: see routedOf.
+	bare bool
 	marker
 	clamper
 	analyser
@@ -164,7 +168,7 @@ func (g *gen) furnish() {
 			}
 		}
 	}
-	if g.seldom(40) {
+	if !g.routed && g.seldom(40) {
 		for range 2 + g.IntN(3) {
 			g.joinLAG()
 		}
@@ -174,7 +178,7 @@ func (g *gen) furnish() {
 				g.any(sai.ObjectTypeBridgePort), sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
 		}
 	}
-	if g.routes = g.seldom(50) || g.recording && g.chance(60); g.routes {
+	if g.routes = g.routed || g.seldom(50) || g.recording && g.chance(60); g.routes {
 		g.furnishRouter()
 	}
 	if g.seldom(50) {
@@ -182,16 +186,16 @@ func (g *gen) furnish() {
 			g.qosOp()
 		}
 	}
-	if g.seldom(40) {
+	if !g.bare && g.seldom(40) {
 		for range 6 + g.IntN(8) {
 			g.mirrorOp()
 		}
 	}
-	if g.chance(40) {
+	if !g.bare && g.chance(40) {
 		g.furnishMarking()
 	}
 	g.prepareOuters()
-	if g.chance(70) {
+	if !g.bare && g.chance(70) {
 		for range 60 {
 			g.aclTableOp()
 		}
@@ -226,6 +230,10 @@ var ops = []op{
 }
 
 func (g *gen) anyOp() {
+	if g.routed && g.chance(60) {
+		g.routedOp()
+		return
+	}
 	total := 0
 	for _, o := range ops {
 		total += o.weight

@@ -59,17 +59,27 @@ func marksOf(seed uint64) bool { return seed >= 2000 && seed%17 == 4 }
 // mirrorMarked makes some ports mark each packet that waits, and mirror what they send to another port. A copy keeps
 // the mark of the first queue also where the second queue does not mark.
 func (g *gen) mirrorMarked() {
-	mark := g.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true),
-		sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1),
-		sai.WREDAttrGreenDropProbability, sai.Uint(100), sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll)
+	mark := g.markingWRED()
 	for range 3 {
 		port := g.any(sai.ObjectTypePort)
-		for _, q := range g.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
-			g.setOf(sai.ObjectTypeQueue, q, sai.QueueAttrWREDProfileID, mark)
-		}
+		g.setWRED(port, mark)
 		g.setOf(sai.ObjectTypePort, port, sai.PortAttrEgressMirrorSession, sai.OIDs{g.create(sai.ObjectTypeMirrorSession,
 			sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
 			sai.MirrorSessionAttrMonitorPort, g.any(sai.ObjectTypePort))})
+	}
+}
+
+// markingWRED makes a WRED profile that marks each packet of a queue that was not empty before.
+func (g *gen) markingWRED() sai.OID {
+	return g.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true),
+		sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1),
+		sai.WREDAttrGreenDropProbability, sai.Uint(100), sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll)
+}
+
+// setWRED sets the WRED profile of all queues of a port.
+func (g *gen) setWRED(port, wred sai.OID) {
+	for _, q := range g.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
+		g.setOf(sai.ObjectTypeQueue, q, sai.QueueAttrWREDProfileID, wred)
 	}
 }
 

@@ -10,6 +10,10 @@ import (
 // furnishRouter makes router interfaces with neighbours, next hops and routes, so that most packets to the router reach
 // a destination.
 func (g *gen) furnishRouter() {
+	if g.routed {
+		g.furnishRouted()
+		return
+	}
 	for range 1 + g.IntN(3) {
 		g.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN,
 			sai.RouterInterfaceAttrVirtualRouterID, g.router, sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN))
@@ -31,6 +35,9 @@ func (g *gen) rifOn(port sai.OID) {
 
 // prefix returns one of a small set that contains the traffic's addresses.
 func (g *gen) prefix() netip.Prefix {
+	if g.routed {
+		return g.nearPrefix()
+	}
 	if g.chance(50) {
 		a, bits := netip.AddrFrom4(g.ip4()), pick(g, 0, 8, 24, 29, 30, 31, 32, 32)
 		p, _ := a.Prefix(bits)
@@ -41,6 +48,9 @@ func (g *gen) prefix() netip.Prefix {
 }
 
 func (g *gen) address() netip.Addr {
+	if g.routed {
+		return g.nearAddress()
+	}
 	if g.chance(50) {
 		return netip.AddrFrom4(g.ip4())
 	}
@@ -54,8 +64,11 @@ func (g *gen) routeOp() {
 	case 0:
 		g.rifOp()
 	case 1:
-		g.create(sai.ObjectTypeNextHop, sai.NextHopAttrType, sai.NextHopTypeIP, sai.NextHopAttrIP, sai.IP{Addr: g.address()},
-			sai.NextHopAttrRouterInterfaceID, g.any(rif))
+		addr, rif := g.address(), g.any(rif)
+		g.createNextHop(rif, addr)
+		if g.routed && g.chance(80) {
+			g.createNeighbor(rif, addr)
+		}
 	case 2:
 		g.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeDynamicUnorderedEcmp)
 	case 3, 4:
@@ -76,7 +89,7 @@ func (g *gen) rifOp() {
 	const rif = sai.ObjectTypeRouterInterface
 	switch g.IntN(6) {
 	case 0:
-		g.set(rif, sai.RouterInterfaceAttrMTU, sai.Uint(68+g.IntN(1600)))
+		g.set(rif, sai.RouterInterfaceAttrMTU, g.mtu())
 	case 1:
 		g.set(rif, pick(g, sai.RouterInterfaceAttrAdminV4State, sai.RouterInterfaceAttrAdminV6State), g.bool(80))
 	case 2:
@@ -103,10 +116,24 @@ func (g *gen) neighborOp() {
 	case 1:
 		_ = g.chip.Set(ctx, sai.EntryKey(key), sai.Attr{ID: sai.NeighborEntryAttrDstMACAddress, Value: sai.MAC(g.host())})
 	default:
-		_ = g.chip.CreateEntry(ctx, key, attrs(sai.NeighborEntryAttrDstMACAddress, sai.MAC(g.host()),
-			sai.NeighborEntryAttrPacketAction, pick(g, sai.PacketActionForward, sai.PacketActionForward, g.packetAction()),
-			sai.NeighborEntryAttrNoHostRoute, g.bool(20)))
+		g.createNeighbor(key.RIF, key.IP)
 	}
+}
+
+func (g *gen) createNextHop(rif sai.OID, ip netip.Addr) {
+	g.create(sai.ObjectTypeNextHop, sai.NextHopAttrType, sai.NextHopTypeIP, sai.NextHopAttrIP, sai.IP{Addr: ip},
+		sai.NextHopAttrRouterInterfaceID, rif)
+}
+
+func (g *gen) createNeighbor(rif sai.OID, ip netip.Addr) {
+	mac, noHostRoute := sai.MAC(g.host()), 20
+	action := pick(g, sai.PacketActionForward, sai.PacketActionForward, g.packetAction())
+	if g.routed { // otherwise most routes would lead nowhere
+		noHostRoute, action = 70, g.forwardOr(8)
+	}
+	_ = g.chip.CreateEntry(context.Background(), sai.NeighborEntry{Switch: g.sw, RIF: rif, IP: ip},
+		attrs(sai.NeighborEntryAttrDstMACAddress, mac, sai.NeighborEntryAttrPacketAction, action,
+			sai.NeighborEntryAttrNoHostRoute, g.bool(noHostRoute)))
 }
 
 func (g *gen) routeEntryOp() {
@@ -118,6 +145,9 @@ func (g *gen) routeEntryOp() {
 		hop = pick(g, g.cpu, sai.NullOID)
 	}
 	action := pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionForward, g.packetAction())
+	if g.routed {
+		hop, action = pick(g, hop, g.hop()), g.forwardOr(8)
+	}
 	switch g.IntN(8) {
 	case 0:
 		_ = g.chip.Remove(ctx, sai.EntryKey(key))
@@ -126,6 +156,11 @@ func (g *gen) routeEntryOp() {
 	case 2:
 		_ = g.chip.Set(ctx, sai.EntryKey(key), sai.Attr{ID: sai.RouteEntryAttrPacketAction, Value: action})
 	default:
-		_ = g.chip.CreateEntry(ctx, key, attrs(sai.RouteEntryAttrPacketAction, action, sai.RouteEntryAttrNextHopID, hop))
+		g.createRoute(key.Dest, action, hop)
 	}
+}
+
+func (g *gen) createRoute(dest netip.Prefix, action sai.Enum, hop sai.OID) {
+	_ = g.chip.CreateEntry(context.Background(), sai.RouteEntry{Switch: g.sw, VR: g.router, Dest: dest},
+		attrs(sai.RouteEntryAttrPacketAction, action, sai.RouteEntryAttrNextHopID, hop))
 }

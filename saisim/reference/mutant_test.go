@@ -180,14 +180,22 @@ var mutants = []mutant{
 	{"a skipped FDB is looked up all the same", "engine/bridge.go", "if c.skips&describe.FDB.Ran() == 0 {", "if true {"},
 }
 
-// mutantCases is the number of cases in which the differential test must catch a mutant.
-const mutantCases = "2400"
+const (
+	mutantCases = "2400" // number of cases in which the differential test must catch a mutant
+	mutantSeed  = "1000" // the first of them
+	routedSeed  = "3003" // the first of them for mutants of routing: a case in which most packets are routed
+)
 
 // A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make
 // mutants"); without it, the test checks that every mutant still finds the code that it changes.
 func TestMutantsAreCaught(t *testing.T) {
-	try, all := os.Getenv("TAMTAM_MUTANTS") == "all", slices.Concat(mutants, windowMutants)
-	for _, m := range all {
+	tryMutants(t, mutantSeed, slices.Concat(mutants, windowMutants))
+	tryMutants(t, routedSeed, routedMutants)
+}
+
+func tryMutants(t *testing.T, seed string, list []mutant) {
+	try := os.Getenv("TAMTAM_MUTANTS") == "all"
+	for _, m := range list {
 		path, err := filepath.Abs(filepath.Join("..", m.file))
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +212,7 @@ func TestMutantsAreCaught(t *testing.T) {
 			continue
 		}
 		t.Run(m.wrong, func(t *testing.T) {
-			out, err := runMutant(t, path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1))
+			out, err := runMutant(t, seed, path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1))
 			if err == nil || !bytes.Contains(out, []byte("--- FAIL: TestEnginesAgree")) {
 				t.Errorf("not caught: %v\n%s", err, out)
 			}
@@ -212,8 +220,8 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// runMutant runs the differential test with a source file replaced.
-func runMutant(t *testing.T, path string, source []byte) ([]byte, error) {
+// runMutant runs the differential test from a seed on, with a source file replaced.
+func runMutant(t *testing.T, seed, path string, source []byte) ([]byte, error) {
 	dir := t.TempDir()
 	mutated, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
@@ -227,6 +235,6 @@ func runMutant(t *testing.T, path string, source []byte) ([]byte, error) {
 	}
 	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-count=1", "-timeout", "30m", "-failfast", "-run",
 		"^TestEnginesAgree$", ".")
-	cmd.Env = append(os.Environ(), "TAMTAM_SEED=1000", "TAMTAM_CASES="+mutantCases)
+	cmd.Env = append(os.Environ(), "TAMTAM_SEED="+seed, "TAMTAM_CASES="+mutantCases)
 	return cmd.CombinedOutput()
 }

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"fmt"
 	"net/netip"
 
 	"tamtam/saisim/config"
@@ -75,6 +76,7 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 		pk.findRoute(table, r, found)
 	}
 	does := doesOf(r.Action)
+	c.sawRoute(pk, r, found)
 	switch {
 	case found && r.NextHop == conf.Switch.CPU && !does.drop && pk.endsUntaken():
 		return drop.Decap
@@ -97,6 +99,17 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 		return drop.Blackhole
 	}
 	return c.follow(pk, r)
+}
+
+// sawRoute reports the TTL of a packet that is to be routed, and the prefix found for it.
+func (c *Chip) sawRoute(pk *packet, r config.Route, found bool) {
+	switch ttl := pk.h.ip.ttl; ttl {
+	case 0, 1, 2, 255:
+		c.Routing(fmt.Sprint("TTL ", ttl))
+	}
+	if found && r.Prefix.IsValid() {
+		c.Routing(fmt.Sprintf("IPv%d prefix of %d bits", pk.h.ip.version, r.Prefix.Bits()))
+	}
 }
 
 // longestPrefix returns the route of an address. The address of a neighbour counts as a route to it. If a route and a
@@ -146,28 +159,39 @@ func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 	conf, bits := pk.conf, uint8(0)
 	if r.Prefix.IsValid() { // a route from an ACL entry has none
 		bits = uint8(r.Prefix.Bits())
+	} else {
+		c.Routing("by an ACL entry")
+	}
+	if does := doesOf(r.Action); does.copy && !does.drop {
+		c.Routing("copied to the CPU")
 	}
 	if group, ok := conf.hopGroups[r.NextHop]; ok {
 		hop, ok := conf.chooseHop(group, &pk.h)
 		if !ok {
 			pk.ran("chip.next_hop", false)
+			c.Routing("to a group without members")
 			return drop.NoNextHop
 		}
+		c.Routing(map[bool]string{false: "to a group of one", true: "to a group of several"}[len(group.Members) > 1])
 		return c.toNeighbor(pk, hop.Interface, hop.IP, bits)
 	}
 	if hop, ok := conf.nextHops[r.NextHop]; ok {
+		c.Routing("to a next hop")
 		return c.toNeighbor(pk, hop.Interface, hop.IP, bits)
 	}
 	if rif, ok := conf.rifs[r.NextHop]; ok { // a connected subnet
 		dst := r.Prefix.Addr()
 		for _, n := range conf.Neighbors {
 			if r.Prefix.IsSingleIP() && n.Interface == rif.ID && n.IP == dst && n.HostRoute {
+				c.Routing("to a neighbour's own address")
 				return c.toNeighbor(pk, rif.ID, dst, bits)
 			}
 		}
 		pk.ran("chip.next_hop", false)
+		c.Routing("to a subnet")
 		return conf.unknownNeighbor(pk, rif)
 	}
+	c.Routing("to no next hop")
 	return drop.Route
 }
 
@@ -213,7 +237,12 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 	pk.ran("chip.next_hop", n != nil)
 	pk.findHop(rif, ip, n)
 	if n == nil {
+		c.Routing("to an unknown neighbour")
 		return conf.unknownNeighbor(pk, rif)
+	}
+	switch pk.h.ip.size - int(rif.MTU) {
+	case -1, 0, 1:
+		c.Routing(fmt.Sprintf("%+d bytes to the MTU", pk.h.ip.size-int(rif.MTU)))
 	}
 	does := doesOf(n.Action)
 	pk.effects = pk.effects.or(does)
@@ -241,8 +270,20 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 	}
 	if pk.kind != nowhere {
 		c.countRIF(out, rifOut, pk)
+		c.Routing(pk.leavesBy())
 	}
 	return why
+}
+
+// leavesBy returns where a packet that routing forwards leaves, for reports.
+func (pk *packet) leavesBy() string {
+	if _, ok := pk.conf.lags[pk.to]; ok {
+		return "out of a LAG"
+	}
+	if _, ok := pk.conf.ports[pk.to]; ok {
+		return "out of a port"
+	}
+	return map[bool]string{false: "to a bridge port of a VLAN", true: "flooded in a VLAN"}[pk.kind == toVLAN]
 }
 
 // doesOf returns the effects of a row's packet action.

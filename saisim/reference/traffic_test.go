@@ -77,6 +77,9 @@ func (g *gen) usualFrame(b []byte, i, ports int) saisim.Frame {
 
 // frameAt returns a random frame for the i-th of some ports.
 func (g *gen) frameAt(b []byte, i, ports int) saisim.Frame {
+	if g.routed && !g.chance(10) {
+		return g.routedFrame(b, i)
+	}
 	if g.usual && !g.chance(15) {
 		return g.usualFrame(b, i, ports)
 	}
@@ -86,6 +89,9 @@ func (g *gen) frameAt(b []byte, i, ports int) saisim.Frame {
 // frame returns a random frame. It uses b for its data.
 func (g *gen) frame(b []byte) saisim.Frame {
 	dst, src := g.dst(), g.host()
+	if g.routed && g.chance(75) {
+		dst = ownMAC
+	}
 	if g.chance(1) {
 		src[0] |= 1
 	}

@@ -1,0 +1,198 @@
+package reference_test
+
+// routedMutants are mutants of routing: prefixes, next hops and groups, router interfaces, and what leaves.
+var routedMutants = []mutant{
+	// What is routed.
+	{
+		"packets to the switch's address are not routed at interfaces with their own", "engine/ingress.go",
+		"pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC && c.switchMAC != 0)",
+		"pk.h.dmac == pk.router.mac)",
+	},
+	{"a TTL of 2 is not routed", "engine/router.go", "case h.ttl <= 1:", "case h.ttl <= 2:"},
+	{"a TTL of 0 is routed", "engine/router.go", "case h.ttl <= 1:", "case h.ttl == 1:"},
+	{"an entry routes a TTL of 1", "engine/ingress.go", "if h.ttl <= 1 {", "if h.ttl < 1 {"},
+	{
+		"packets to the switch itself need a TTL", "engine/router.go",
+		"case d != nil && d.kind == destCPU && d.act&actDrop == 0:",
+		"case d != nil && d.kind == destCPU && d.act&actDrop == 0 && h.ttl > 1:",
+	},
+	{"link-local addresses are routed", "engine/router.go", "case h.onLink():", "case false:"},
+	{"packets with two tags are routed", "engine/router.go", " || h.flags&flagTwoTags != 0 {", " {"},
+	{
+		"a wrong IPv4 checksum is routed", "engine/router.go",
+		"\n\t\tchecksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0",
+		" true",
+	},
+	{
+		"the IPv4 checksum is without options", "engine/router.go",
+		"checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4])",
+		"checksum(pk.data[h.l3:][:20])",
+	},
+	{"the router routes IPv4 while it is down for it", "engine/router.go", "v4 && !c.routes4 ||", ""},
+	// Prefixes.
+	{"there is no default route", "engine/fib.go", "octet; i > 0; i >>= 1", "octet; i > 1; i >>= 1"},
+	{"a host route is behind a shorter prefix", "engine/fib.go", "i := 256 | octet;", "i := 128 | octet>>1;"},
+	{
+		"the last bit of a prefix does not count", "engine/fib.go",
+		"1<<n | a.octet(level)>>(8-n)",
+		"1<<n | a.octet(level)>>(8-n)&^1",
+	},
+	{"the last octet of an address does not count", "engine/fib.go", "deep == levels || !n", "deep == levels-1 || !n"},
+	{
+		"prefixes that end in earlier octets are not found", "engine/fib.go",
+		"if len(n.dests) > 0 {\n",
+		"if longest = nil; len(n.dests) > 0 {\n",
+	},
+	{
+		"a removed prefix stays", "engine/fib.go",
+		"\ti := n.index(bit)\n\tn.dests = slices.Delete(",
+		"\tif true {\n\t\treturn\n\t}\n\ti := n.index(bit)\n\tn.dests = slices.Delete(",
+	},
+	{
+		"a default route that drops is a black hole", "engine/router.go",
+		"if d.route.Prefix.Bits() == 0 {",
+		"if false {",
+	},
+	{"a route that copies does not", "engine/router.go", "if pk.act |= d.act; d.act", "if d.act"},
+	{
+		"of several neighbours with one address the last counts", "engine/routerrows.go",
+		"return a.rif.order() - b.rif.order()",
+		"return b.rif.order() - a.rif.order()",
+	},
+	{
+		"a route to an interface takes any neighbour with its address", "engine/routerrows.go",
+		"if adj.rif == x {",
+		"if x != nil {",
+	},
+	{
+		"a neighbour replaces the route to its address", "engine/routerrows.go",
+		"\tcase d.route != nil:\n",
+		"\tcase d.route != nil && len(d.hosts) == 0:\n",
+	},
+	// Next hops, groups and neighbours.
+	{
+		"groups choose their first member", "engine/router.go",
+		"d.group.choose(c.ecmpHash(h))",
+		"d.group.choose(0)",
+	},
+	{
+		"entries choose the first member of a group", "engine/ingress.go",
+		"e.group.choose(c.router.ecmpHash(h))",
+		"e.group.choose(0)",
+	},
+	{
+		"the last member of a group is never chosen", "engine/model.go",
+		"0, len(g.members)-1",
+		"0, max(len(g.members)-2, 0)",
+	},
+	{"the weights of members do not count", "engine/routerrows.go", "g.total += uint64(m.Weight)", "g.total++"},
+	{
+		"a changed group keeps its first members", "engine/routerrows.go",
+		"g.members, g.total = g.members[:0], 0",
+		"g.members, g.total = g.members[:len(g.members)/2], 0",
+	},
+	{"groups ignore the seed of the hash", "engine/router.go", "uint64(c.ecmpSeed)<<32 | saltECMP", "saltECMP"},
+	{"a neighbour that is gone is still used", "engine/router.go", "case !hop.known:", "case !hop.known && hop.mac == 0:"},
+	{
+		"a neighbour that moves is sent to where it was", "engine/routerrows.go",
+		"\ta.mac, a.act = mac48(r.MAC[:]), actionsOf(r.Action)\n",
+		"\tif a.act = actionsOf(r.Action); a.mac == 0 {\n\t\ta.mac = mac48(r.MAC[:])\n\t}\n",
+	},
+	{
+		"a neighbour that drops does not", "engine/router.go",
+		"\tcase hop.act&actDrop != 0:\n\t\treturn drop.Neighbor\n",
+		"",
+	},
+	{"a neighbour that copies does not", "engine/router.go", "\tpk.act |= hop.act\n", ""},
+	{
+		"an unknown neighbour is trapped whatever the interface is set to", "engine/router.go",
+		"if c.traps.states[config.TrapNeighborMiss].set {",
+		"if true {",
+	},
+	// Router interfaces.
+	{"an interface that is down for IPv4 sends it", "engine/router.go", "case !r.up(v4):", "case !r.up(v4) && !v4:"},
+	{
+		"no packet leaves where it arrived", "engine/router.go",
+		"case r == pk.router && !r.loopback:",
+		"case r == pk.router:",
+	},
+	{"every packet may leave where it arrived", "engine/router.go", "case r == pk.router && !r.loopback:", "case false:"},
+	{"a packet as long as the MTU is too long", "engine/router.go", "case h.ipLen > r.mtu:", "case h.ipLen >= r.mtu:"},
+	{"a packet may be a byte longer than the MTU", "engine/router.go", "case h.ipLen > r.mtu:", "case h.ipLen > r.mtu+1:"},
+	{
+		"a packet too long is an error where it arrived", "engine/router.go",
+		"pk.act&actCopy == 0 && why != drop.L3MTU {",
+		"pk.act&actCopy == 0 {",
+	},
+	{
+		"a packet too long is no error where it should leave", "engine/router.go",
+		"\t\tr.count(rifOutError, pk.length+fcsLen)\n",
+		"",
+	},
+	{"interfaces count received packets without FCS", "engine/router.go", "\tn += fcsLen\n", ""},
+	{
+		"a sent packet counts where it arrived", "engine/router.go",
+		"\t\tr.count(rifOut, pk.length+fcsLen)\n",
+		"\t\tif r = pk.router; r != nil {\n\t\t\tr.count(rifOut, pk.length+fcsLen)\n\t\t}\n",
+	},
+	{
+		"a packet that does not leave counts as sent", "engine/router.go",
+		"\tif pk.verdict.kind != noDestination {\n\t\tr.count(rifOut",
+		"\tif true {\n\t\tr.count(rifOut",
+	},
+	{
+		"a VLAN looks up the address to which a packet came", "engine/router.go",
+		"c.bridge.toMAC(pk, r.vlan, hop.mac)",
+		"c.bridge.toMAC(pk, r.vlan, h.dmac)",
+	},
+	{
+		"a routed packet does not leave by the bridge port where it arrived", "engine/router.go",
+		"pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu",
+		"pk.vid, pk.ipMTU = 0, r.mtu",
+	},
+	{
+		"a routed packet is still in the VLAN where it arrived", "engine/router.go",
+		"pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu",
+		"pk.source, pk.ipMTU = nil, r.mtu",
+	},
+	{
+		"routed packets have class 0", "engine/router.go",
+		"\tpk.edit.hop = hop\n",
+		"\tpk.edit.hop, pk.tc = hop, 0\n",
+	},
+	{"classes are by the upper bits of the DSCP", "engine/class.go", "q.dscp[h.tos>>2]", "q.dscp[h.tos>>3]"},
+	// What leaves.
+	{
+		"the source address is that of the switch", "engine/router.go",
+		"true, true, hop.mac, r.mac",
+		"true, true, hop.mac, c.switchMAC",
+	},
+	{
+		"the source address is that of the interface where a packet arrived", "engine/router.go",
+		"\tpk.edit.hop = hop\n",
+		"\tif pk.edit.hop = hop; pk.router != nil {\n\t\tpk.edit.smac = pk.router.mac\n\t}\n",
+	},
+	{"the source address is that of the neighbour", "engine/rewrite.go", "PutUint32(b[8:], uint32(e.smac))", "PutUint32(b[8:], uint32(e.dmac))"},
+	{"the TTL decreases by two", "engine/checksum.go", "\tip[8]--\n", "\tip[8] -= 2\n"},
+	{"the hop limit stays", "engine/rewrite.go", "b[l3+7]--", "b[l3+7] += 0"},
+	{
+		"the checksum is of the TTL as received", "engine/checksum.go",
+		"+ 0xffff - 0x100\n",
+		"+ 0xffff\n",
+	},
+	{
+		"the checksum is changed by the wrong byte", "engine/checksum.go",
+		"+ 0xffff - 0x100\n",
+		"+ 0xffff - 1\n",
+	},
+	{
+		"a priority tag stays on what leaves by a port", "engine/replicate.go",
+		"if pk.edited && pk.edit.routed && pk.vid == 0 {",
+		"if false {",
+	},
+	{
+		"a LAG sends all by its first member", "engine/bridge.go",
+		"l.active[flowHash(&pk.h, uint64(c.lagSeed)<<32|saltLAG)%n]",
+		"l.active[0]",
+	},
+}
