@@ -35,7 +35,7 @@ func TestLabServe(t *testing.T) {
 		"/": {"spine1:Ethernet0", "l-bad"}, "/flows": {"UDP 10.0.1.2:1024 &gt; 10.0.2.2:80", "leaf1 → spine"},
 		"/packets": {"dropped: acl", "leaf1 → spine2 → leaf2"},
 		"/drops":   {"blackhole", "no-route", "chip.acl hit", "ipfix", "guard|host3"},
-		"/sources": {"captures of hosts", "nothing missing"},
+		"/sources": {"captures of hosts", `<span class="exact">exact</span>`},
 		"/marking": {"spine1&#43;spine2"}, "/sketches": {"heavy", "truth within the bound"},
 		"/switches": {"memory &#34;99999999&#34;"},
 		"/switch?name=leaf3": {"flow group &#34;mail&#34; does not exist", "MIRROR_SESSION|far", "no route to 192.0.2.1",
