@@ -13,12 +13,6 @@
 // The folder sonic has no served module. Its module sonic-tamtam describes the tables of CONFIG_DB for telemetry to
 // SONiC's own tools, which read it beside SONiC's modules.
 //
-// The folder sonic has no served module. Its module sonic-tamtam describes the tables of CONFIG_DB for telemetry to
-// SONiC's own tools, which read it beside SONiC's modules.
-//
-// The folder sonic has no served module. Its module sonic-tamtam describes the tables of CONFIG_DB for telemetry to
-// SONiC's own tools, which read it beside SONiC's modules.
-//
 // After a change of a module, run go generate ./yang. With a checkout of openconfig/public, run also
 // make openconfig UPDATE=1 OPENCONFIG_DIR=..., which compares the modules and writes tamtam-deviations.
 package yang

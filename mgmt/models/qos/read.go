@@ -367,9 +367,7 @@ func portInputs(rows map[string]string) map[string]string {
 func schedulersOf(policy string, rows, schedulers map[string]string) map[string]schema.Scheduler {
 	names := map[string]string{}
 	if schema.IsPortName(policy) {
-		near := maps.Clone(rows)
-		maps.DeleteFunc(near, func(key, _ string) bool { return !strings.Contains(key, policy) })
-		for _, q := range readQueues(decoded(near)) {
+		for _, q := range readQueues(near(policy, rows)) {
 			if q.port == policy {
 				names[q.number] = q.scheduler
 			}
@@ -394,6 +392,17 @@ func schedulersOf(policy string, rows, schedulers map[string]string) map[string]
 	return out
 }
 
+// near returns the rows of QUEUE that may be for a port, which are few of many. rows are combined.
+func near(port string, rows map[string]string) map[string]map[string]string {
+	found := map[string]string{}
+	for key, text := range rows {
+		if strings.Contains(key, port) {
+			found[key] = text
+		}
+	}
+	return decoded(found)
+}
+
 // of returns the schedulers of the queues of the policy of an entry.
 func (s side) of(r tree.Record) map[string]schema.Scheduler {
 	return schedulersOf(r.Keys[0], r.Beside(s.row), r.Beside(s.scheduler))
@@ -414,9 +423,8 @@ func sequence(s side) func(r tree.Record) []string {
 // portPolicy returns the function that reads the policy of a port.
 func portPolicy(s side) func(r tree.Record) []string {
 	return func(r tree.Record) []string {
-		port, near := r.Keys[0], maps.Clone(r.Beside(s.row))
-		maps.DeleteFunc(near, func(key, _ string) bool { return !strings.Contains(key, port) })
-		return tree.One(wholePolicy(port, readQueues(decoded(near)), r.Beside(s.scheduler)))
+		port := r.Keys[0]
+		return tree.One(wholePolicy(port, readQueues(near(port, r.Beside(s.row))), r.Beside(s.scheduler)))
 	}
 }
 
