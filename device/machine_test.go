@@ -82,8 +82,8 @@ func FuzzProcessRow(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, line string) { processRow(line) })
 }
 
-// The share of a process follows from two readings that are at least three seconds apart, or else from the time since its
-// start. A process with the number of an earlier one is another. Before its start there is no share.
+// The share of a process follows from two readings that are at least three seconds apart, or else from the time since
+// its start. A process with the number of an earlier one is another. Before its start there is no share.
 func TestMachineUtilization(t *testing.T) {
 	proc, now := t.TempDir(), time.Unix(1032, 0)
 	m := &machine{proc: proc, now: func() time.Time { return now }}

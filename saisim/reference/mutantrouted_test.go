@@ -172,7 +172,11 @@ var routedMutants = []mutant{
 		"\tpk.edit.hop = hop\n",
 		"\tif pk.edit.hop = hop; pk.router != nil {\n\t\tpk.edit.smac = pk.router.mac\n\t}\n",
 	},
-	{"the source address is that of the neighbour", "engine/rewrite.go", "PutUint32(b[8:], uint32(e.smac))", "PutUint32(b[8:], uint32(e.dmac))"},
+	{
+		"the source address is that of the neighbour", "engine/rewrite.go",
+		"PutUint32(b[8:], uint32(e.smac))",
+		"PutUint32(b[8:], uint32(e.dmac))",
+	},
 	{"the TTL decreases by two", "engine/checksum.go", "\tip[8]--\n", "\tip[8] -= 2\n"},
 	{"the hop limit stays", "engine/rewrite.go", "b[l3+7]--", "b[l3+7] += 0"},
 	{
