@@ -193,7 +193,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	tryMutants(t, routedSeed, routedMutants)
 }
 
-func tryMutants(t *testing.T, seed string, list []mutant) {
+func tryMutants(t *testing.T, from string, list []mutant) {
 	try := os.Getenv("TAMTAM_MUTANTS") == "all"
 	for _, m := range list {
 		path, err := filepath.Abs(filepath.Join("..", m.file))
@@ -212,7 +212,7 @@ func tryMutants(t *testing.T, seed string, list []mutant) {
 			continue
 		}
 		t.Run(m.wrong, func(t *testing.T) {
-			out, err := runMutant(t, seed, path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1))
+			out, err := runMutant(t, from, path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1))
 			if err == nil || !bytes.Contains(out, []byte("--- FAIL: TestEnginesAgree")) {
 				t.Errorf("not caught: %v\n%s", err, out)
 			}
@@ -221,7 +221,7 @@ func tryMutants(t *testing.T, seed string, list []mutant) {
 }
 
 // runMutant runs the differential test from a seed on, with a source file replaced.
-func runMutant(t *testing.T, seed, path string, source []byte) ([]byte, error) {
+func runMutant(t *testing.T, from, path string, source []byte) ([]byte, error) {
 	dir := t.TempDir()
 	mutated, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
@@ -235,6 +235,6 @@ func runMutant(t *testing.T, seed, path string, source []byte) ([]byte, error) {
 	}
 	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-count=1", "-timeout", "30m", "-failfast", "-run",
 		"^TestEnginesAgree$", ".")
-	cmd.Env = append(os.Environ(), "TAMTAM_SEED="+seed, "TAMTAM_CASES="+mutantCases)
+	cmd.Env = append(os.Environ(), "TAMTAM_SEED="+from, "TAMTAM_CASES="+mutantCases)
 	return cmd.CombinedOutput()
 }

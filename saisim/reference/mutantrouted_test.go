@@ -2,6 +2,120 @@ package reference_test
 
 // routedMutants are mutants of routing: prefixes, next hops and groups, router interfaces, and what leaves.
 var routedMutants = []mutant{
+	// The shortcut of routed packets.
+	{
+		"a packet with TTL 1 is routed", "engine/router.go",
+		"ip[8] <= 1 || !routable",
+		"ip[8] < 1 || !routable",
+	},
+	{
+		"a routed packet's checksum is not checked", "engine/router.go",
+		"!routable(binary.BigEndian.Uint32(ip[16:])) || checksum(ip[:20]) != 0 {",
+		"!routable(binary.BigEndian.Uint32(ip[16:])) {",
+	},
+	{
+		"packets from network 127 are routed", "engine/router.go",
+		"net-1 < 126 || net > 127 &&",
+		"net-1 < 127 || net > 127 &&",
+	},
+	{"packets to network 0 are routed", "engine/router.go", "net-1 < 126 || net > 127 &&", "net < 127 || net > 127 &&"},
+	{"groups are routed", "engine/router.go", "net > 127 && a>>28 != 0xe &&", "net > 127 &&"},
+	{"the broadcast address is routed", "engine/router.go", "a>>28 != 0xe && a != 0xffffffff", "a>>28 != 0xe"},
+	{
+		"routes that drop or copy are usual", "engine/router.go",
+		"d == nil || d.act != 0 {\n\t\treturn nil, nil",
+		"d == nil {\n\t\treturn nil, nil",
+	},
+	{
+		"a neighbour that is unknown is usual", "engine/router.go",
+		"hop == nil || !hop.known || hop.act",
+		"hop == nil || hop.act",
+	},
+	{
+		"a neighbour that traps is usual", "engine/router.go",
+		"!hop.known || hop.act != 0 {\n\t\treturn nil, nil",
+		"!hop.known {\n\t\treturn nil, nil",
+	},
+	{"a usual packet leaves by its own interface", "engine/router.go", "out == r && !out.loopback || uint32", "uint32"},
+	{
+		"the hash of a usual packet forgets its ports", "engine/hash.go",
+		"endHash(mixHash(x, uint64(binary.BigEndian.Uint32(ip[20:]))))",
+		"endHash(x)",
+	},
+	{
+		"a usual packet of the length of the MTU is too long", "engine/router.go",
+		"ip[2:])) > out.mtu",
+		"ip[2:])) >= out.mtu",
+	},
+	{"a closed interface is usual", "engine/router.go", "!out.up4 || out == r", "out == r"},
+	{"IPv4 routing that is off is usual", "engine/router.go", "!c.routes4 || !r.up4 || ip[8]", "!r.up4 || ip[8]"},
+	{"an interface in that is down is usual", "engine/router.go", "!c.routes4 || !r.up4 || ip[8]", "!c.routes4 || ip[8]"},
+	{
+		"a routed packet with a group's source address is usual", "engine/shortcuts.go",
+		"hop == nil || smac>>40&1 != 0 {",
+		"hop == nil {",
+	},
+	{
+		"an address that has moved takes the shortcut to the router", "engine/shortcuts.go",
+		"from == nil || from.to != in.source {",
+		"from == nil {",
+	},
+	{
+		"a routed packet does not refresh its address", "engine/shortcuts.go",
+		"\t\tfrom.seen = at\n\t\tif c.noting",
+		"\t\tif c.noting",
+	},
+	{
+		"an FDB entry that drops is usual behind a router", "engine/shortcuts.go",
+		"to == nil || to.act != 0 || !to.to.member(out.vlan.id)",
+		"to == nil || !to.to.member(out.vlan.id)",
+	},
+	{
+		"a bridge port that left the VLAN is usual behind a router", "engine/shortcuts.go",
+		"to.act != 0 || !to.to.member(out.vlan.id) || !to.to.admin",
+		"to.act != 0 || !to.to.admin",
+	},
+	{
+		"a bridge port that is down is usual behind a router", "engine/shortcuts.go",
+		"!to.to.member(out.vlan.id) || !to.to.admin",
+		"!to.to.member(out.vlan.id)",
+	},
+	{"routed packets are not counted in", "engine/shortcuts.go", "\tr.count(rifIn, pk.length+fcsLen)\n", ""},
+	{"routed packets are not counted out", "engine/shortcuts.go", "\tout.count(rifOut, pk.length+fcsLen)\n", ""},
+	{
+		"a routed packet keeps the VLAN where it came in", "engine/shortcuts.go",
+		"pk.source, pk.vid, pk.plain, pk.out, pk.why = nil, 0,",
+		"pk.source, pk.vid, pk.plain, pk.out, pk.why = nil, pk.vid,",
+	},
+	{
+		"what is routed to a LAG is for one port", "engine/shortcuts.go",
+		"pk.plain, pk.verdict.kind, pk.verdict.lag = false, toLAG,",
+		"pk.verdict.kind, pk.verdict.lag = toLAG,",
+	},
+	{"a packet keeps the edit of one before it", "engine/core.go", "\t\tpk.edit, pk.noted = edit{}, 0\n", ""},
+	{
+		"a packet that was put into a header is edited as before", "engine/outer.go",
+		"pk.h, pk.short = headers{}, false",
+		"pk.h = headers{}",
+	},
+	{"a packet whose header changes in ACL is usual", "engine/shortcuts.go", " && pk.noted&notedOuter == 0 {", " {"},
+	{"a routed packet forgets where it came in", "engine/packet.go", "\t\t\tp.router = p.met.router\n", ""},
+	{"ports without their DSCP map", "engine/shortcuts.go", "\t\tpk.tc = p.class.dscp[tos>>2]\n", ""},
+	{
+		"DHCP takes the shortcut", "engine/shortcuts.go",
+		"return false\n\t\t}\n\t}\n\tif c.traps.udp &&",
+		"return false\n\t\t}\n\t}\n\tif false &&",
+	},
+	{
+		"the LAG of a packet is forgotten before ACL", "engine/shortcuts.go",
+		"pk.source, pk.router, pk.lag = p.in.source, p.in.at, p.in.lag",
+		"pk.source, pk.router = p.in.source, p.in.at",
+	},
+	{
+		"bridged packets forget the router of their VLAN", "engine/shortcuts.go",
+		"pk.usual = r == nil && p.unlisted()",
+		"pk.usual = p.unlisted()",
+	},
 	// What is routed.
 	{
 		"packets to the switch's address are not routed at interfaces with their own", "engine/ingress.go",
