@@ -271,9 +271,9 @@ install-times:
 	@./scripts/time-install.sh
 
 ### instructions    counts the instructions of a packet of each load of the chip, and compares them with a table: needs
-###                 Debian's valgrind (go doc ./internal/instructions)
+###                 Debian's valgrind (go doc ./lab/bench/instructions)
 instructions:
-	$(GO) run ./internal/instructions
+	$(GO) run ./lab/bench/instructions
 
 ### cold-demo       processor time of `go run ./cmd/tamtam demo` with an empty cache, beside that of `go build`
 cold-demo:

@@ -189,7 +189,7 @@ check "gofmt" gofmt_clean
 check "limits of the source tree (make metrics has the figures)" go run ./internal/metrics -limits
 check "go vet, tests" tests
 if command -v valgrind >/dev/null; then
-	check "instructions of the chip's loads" go run ./internal/instructions
+	check "instructions of the chip's loads" go run ./lab/bench/instructions
 else
 	skip "instructions of the chip's loads: valgrind is not installed"
 fi

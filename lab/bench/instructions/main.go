@@ -17,7 +17,7 @@ import (
 )
 
 // file is the table, from the root of the tree.
-const file = "internal/instructions/counts.txt"
+const file = "lab/bench/instructions/counts.txt"
 
 // A load is a row of the table.
 type load struct {

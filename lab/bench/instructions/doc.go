@@ -2,7 +2,7 @@
 // compares them with a table, counts.txt. Unlike times, these counts hardly change from run to run, even on a busy
 // machine.
 //
-//	go run ./internal/instructions [-update]
+//	go run ./lab/bench/instructions [-update]
 //
 // It builds itself as a release is built, with the profile of the chip, and runs each load under Debian's valgrind
 // (callgrind). Only the packets are counted, not the configuration of the chip. A count that is more than one percent

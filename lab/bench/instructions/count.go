@@ -16,7 +16,7 @@ import (
 func measure(ctx context.Context, tree, dir string) (table, error) {
 	program := filepath.Join(dir, "counted")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-pgo=cmd/tamtam/chip.pgo", "-gcflags=all=-dwarf=false",
-		"-ldflags=-w", "-o", program, "./internal/instructions")
+		"-ldflags=-w", "-o", program, "./lab/bench/instructions")
 	build.Dir = tree
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	if said, err := build.CombinedOutput(); err != nil {

@@ -19,7 +19,7 @@ type row struct {
 	instructions int
 }
 
-const heading = "# Instructions per packet: go run ./internal/instructions -update\n"
+const heading = "# Instructions per packet: go run ./lab/bench/instructions -update\n"
 
 func (t table) String() string {
 	var b strings.Builder
