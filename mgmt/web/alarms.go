@@ -130,7 +130,7 @@ func lostOf(a *alarm.Alarm) (float64, bool) {
 
 var graphColumns = columnsOf[alarmRow]("").
 	text("graph", func(r *alarmRow) string { return r.Name }).
-	text("alarm", func(r *alarmRow) string { return string(r.State) }).
+	text("alarm", func(r *alarmRow) string { return r.State.String() }).
 	number("since", func(r *alarmRow) (float64, bool) {
 		if r.Alarm == nil {
 			return 0, false
