@@ -43,9 +43,9 @@ var routedMutants = []mutant{
 		"endHash(x)",
 	},
 	{
-		"a usual packet of the length of the MTU is too long", "engine/router.go",
+		"a packet a byte longer than the MTU is usual", "engine/router.go",
 		"ip[2:])) > out.mtu",
-		"ip[2:])) >= out.mtu",
+		"ip[2:])) > out.mtu+1",
 	},
 	{"a closed interface is usual", "engine/router.go", "!out.up4 || out == r", "out == r"},
 	{"IPv4 routing that is off is usual", "engine/router.go", "!c.routes4 || !r.up4 || ip[8]", "!r.up4 || ip[8]"},
