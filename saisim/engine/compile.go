@@ -131,7 +131,7 @@ func (c *Engine) derive() {
 			p.sampled[stage] = p.sampling[stage].chooser(stage, ofPorts)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
-		p.in.at = p.in.reaches()
+		p.in.untaggedRIF = p.in.reaches()
 		p.off = p.closed(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})

@@ -78,7 +78,7 @@ type admission struct {
 	source                   *bridgePort
 	router                   *rif  // set if the port or LAG is a router interface
 	untagged                 *vlan // VLAN of an untagged frame that the port may send; nil requires a closer look
-	at                       *rif  // router interface that an untagged frame reaches; nil may require a closer look
+	untaggedRIF              *rif  // router interface that an untagged frame reaches; nil means none
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool

@@ -191,7 +191,7 @@ func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, gr
 	done := grew != 0
 	pk.met.outerGrew += int16(grew)
 	if done {
-		pk.h, pk.short = headers{}, false
+		pk.h, pk.untaggedIPv4 = headers{}, false
 		pk.h.parse(pk.data, pk.length)
 	}
 	pk.met.outer, pk.met.outerCounts = o, counts

@@ -42,7 +42,8 @@ type flight struct {
 	// usual is true if the packet is plain and no station of the ingress pipe has parsed its headers. passing is then
 	// empty, but for the edit and the notes of a routed packet. [packet.whole] must be called before passing is used.
 	usual bool
-	short bool // true if usualIPv4 accepted the frame, so that its IP header is at ethernetHeader
+	// untaggedIPv4 is true if usualIPv4 accepted the frame, so that its IP header is at ethernetHeader.
+	untaggedIPv4 bool
 	origin
 
 	to  *bridgePort // destination of a plain packet; nil means out

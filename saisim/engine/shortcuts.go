@@ -9,9 +9,9 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Most packets are untagged, and only the bridge decides their destination, between two hosts in the FDB, or the
-// router, to a known neighbour. Each part of the chip has a shortcut for them. This file has all shortcuts, and
-// everything that closes them:
+// Most packets are untagged. Either they go from one host in the FDB to another, and only the bridge decides, or they
+// go to a known neighbour, and only the router decides. Each part of the chip has a shortcut for them. This file has
+// all shortcuts, and everything that closes them:
 //
 //   - to every packet: the table in [Engine.closed]
 //   - to packets that arrive or leave by a port: the table in [port.closed]
@@ -107,8 +107,8 @@ func (p *port) closed(recorders uint64) shortcuts {
 	return sum(
 		// Untagged frames must be in a VLAN and at a port that learns, or at a router interface of a port or LAG.
 		closing{cutBridging, !bridged},
-		closing{cutRouting, p.in.at == nil || v != nil && !bridged},
-		closing{cutAdmission, !bridged || p.in.at != nil},
+		closing{cutRouting, p.in.untaggedRIF == nil || v != nil && !bridged},
+		closing{cutAdmission, !bridged || p.in.untaggedRIF != nil},
 		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
 		closing{cutEgress | cutMAC, !p.up},
@@ -124,7 +124,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 		return false
 	}
 	dmac, smac := binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
-	r := p.in.at
+	r := p.in.untaggedRIF
 	if r != nil {
 		if dmac == r.mac || dmac == c.switchMAC && dmac != 0 {
 			return c.usualRoute(p, pk, at, smac)
@@ -157,10 +157,10 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	return true
 }
 
-// usualRoute does usual for a packet to the router interface that p.in.at is.
+// usualRoute does usual for a packet to its router interface, p.in.untaggedRIF.
 func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) bool {
 	in := &p.in
-	r := in.at
+	r := in.untaggedRIF
 	d, hop := c.router.usual(r, pk.data[ethernetHeader:])
 	if hop == nil || smac>>40&1 != 0 {
 		return false
@@ -213,7 +213,8 @@ func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) boo
 	return true
 }
 
-// unlisted reports whether packets that arrive at a port meet no ACL table, and their LAG is not needed for one.
+// unlisted reports whether packets that arrive at a port are looked up in no ingress ACL table, and have no LAG, which
+// an egress ACL table may match.
 func (p *port) unlisted() bool { return len(p.tables[stageIngress]) == 0 && p.in.lag == nil }
 
 // between returns the FDB entry of a source address and the destination's bridge port, for an untagged packet. It
@@ -242,7 +243,7 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 	if p.class.dscp != nil {
 		pk.tc = p.class.dscp[tos>>2]
 	}
-	pk.ecn, pk.short = tos&3 != 0, true
+	pk.ecn, pk.untaggedIPv4 = tos&3 != 0, true
 }
 
 // unhindered runs ACL for a packet that is usual so far. If an entry affects the packet's destination or its headers,
@@ -250,7 +251,7 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
 	pk.h.usual(pk.data)
-	pk.source, pk.router, pk.lag = p.in.source, p.in.at, p.in.lag
+	pk.source, pk.router, pk.lag = p.in.source, p.in.untaggedRIF, p.in.lag
 	if c.noting {
 		pk.note(pk.router)
 	}
@@ -362,7 +363,7 @@ func (c *queues) passes(p *port) bool {
 	return (c.off|p.off)&cutEgress == 0 && (sampler == nil || sampler.left > 0)
 }
 
-// pass does launch for the only copy of a plain packet at a port that passes it.
+// pass does launch for the only copy of a plain packet, at a port for which passes is true.
 func (c *queues) pass(p *port, cp *copyOf) {
 	c.took(cutEgress)
 	pk := cp.pk
@@ -386,7 +387,7 @@ func (c *queues) pass(p *port, cp *copyOf) {
 			length = stampedLen(length)
 		}
 	}
-	cp.same = !cp.ce && (!pk.edited || pk.short) && cp.tag.op == tagKeep
+	cp.same = !cp.ce && (!pk.edited || pk.untaggedIPv4) && cp.tag.op == tagKeep
 	c.send(p, cp, length)
 }
 

@@ -95,7 +95,7 @@ var routedMutants = []mutant{
 	{"a packet keeps the edit of one before it", "engine/core.go", "\t\tpk.edit, pk.noted = edit{}, 0\n", ""},
 	{
 		"a packet that was put into a header is edited as before", "engine/outer.go",
-		"pk.h, pk.short = headers{}, false",
+		"pk.h, pk.untaggedIPv4 = headers{}, false",
 		"pk.h = headers{}",
 	},
 	{"a packet whose header changes in ACL is usual", "engine/shortcuts.go", " && pk.noted&notedOuter == 0 {", " {"},
@@ -108,8 +108,8 @@ var routedMutants = []mutant{
 	},
 	{
 		"the LAG of a packet is forgotten before ACL", "engine/shortcuts.go",
-		"pk.source, pk.router, pk.lag = p.in.source, p.in.at, p.in.lag",
-		"pk.source, pk.router = p.in.source, p.in.at",
+		"pk.source, pk.router, pk.lag = p.in.source, p.in.untaggedRIF, p.in.lag",
+		"pk.source, pk.router = p.in.source, p.in.untaggedRIF",
 	},
 	{
 		"bridged packets forget the router of their VLAN", "engine/shortcuts.go",

@@ -231,8 +231,8 @@ var windowMutants = []mutant{
 	{"what is edited leaves as it came", "engine/shortcuts.go", "if pk.edited || cp.session", "if cp.session"},
 	{
 		"what has another tag leaves as it came", "engine/shortcuts.go",
-		"(!pk.edited || pk.short) && cp.tag.op == tagKeep",
-		"(!pk.edited || pk.short)",
+		"(!pk.edited || pk.untaggedIPv4) && cp.tag.op == tagKeep",
+		"(!pk.edited || pk.untaggedIPv4)",
 	},
 	{
 		"a packet passes while the egress pipe is busy", "engine/queue.go",
