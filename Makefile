@@ -21,7 +21,7 @@ build:
 ### profile         makes that profile again, after a change of the packet path. It is not called default.pgo, because
 ###                 every test would then compile all packages that tamtam imports a second time
 profile:
-	CGO_ENABLED=0 $(GO) build -o bin/tamtam ./cmd/tamtam
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/tamtam ./cmd/tamtam
 	./bin/tamtam bench asic --duration 1s --profile $(PGO)
 
 ### test            everything that the gate checks (scripts/test.sh)
