@@ -78,6 +78,6 @@ func undisturbed(i int) bool { return i >= 2 && i < 5 || i > 9 && i < 17 }
 // a pulse, or with packets out of its slots, cannot distinguish these. Every method reports more packets than were
 // sent.
 func notOfTraffic(reason string) bool {
-	words := []string{marks.Pulses, marks.Split, "out-of-window", "late-pulse", "many-pulses"}
+	words := []string{marks.Pulses, marks.Split, "out-of-window", "out of window", "late-pulse", "many-pulses"}
 	return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(reason, word) })
 }
