@@ -72,7 +72,7 @@ func (b *batch) fill(s *Sorted) {
 	}
 }
 
-// Next is [Sorted.Next]. The data of a packet are valid until the next call.
+// Next does [Sorted.Next]. The data of a packet are valid until the next call.
 func (a *Ahead) Next() (Packet, error) {
 	for a.at == len(a.current.packets) {
 		if a.current.err != nil {
