@@ -73,7 +73,7 @@ func sizes(t *testing.T, n, step int) *Reader {
 
 // Closed in the middle, it waits for nothing.
 func TestAheadClosed(t *testing.T) {
-	in, out := io.Pipe() // nobody reads the rest
+	in, out := io.Pipe() // the rest is not read
 	go func() {
 		w := NewWriter(out, "pipe")
 		for i := range 1000 {

@@ -78,9 +78,9 @@ func gone(topic string, seq, first uint64) *stream.Gone {
 	return &stream.Gone{Topic: topic, Seq: seq, First: first, Deleted: generation(seq) != generation(first)}
 }
 
-// restarted returns a *stream.Gone for a reader that waits for a message of a topic whose stream was deleted, and created
-// by a process that knew nothing of the old one. The messages that this has appended so far, up to a sequence, are gone,
-// too: they may have sequences of other messages that were read before.
+// restarted returns a *stream.Gone for a reader that waits for a message of a topic whose stream was deleted, and
+// created by a process that knew nothing of the old one. The messages that this has appended so far, up to a sequence,
+// are gone, too: they may have sequences of other messages that were read before.
 func (l *Log) restarted(ctx context.Context, t *topic, from, upTo uint64) error {
 	err := l.try(ctx, func(ctx context.Context) error {
 		return t.stream.Purge(ctx, jetstream.WithPurgeSequence(upTo+1))

@@ -155,14 +155,14 @@ func (c Collector) addrType() string {
 	return "ipv6"
 }
 
-// CapabilityField returns the field of SWITCH_CAPABILITY|switch in which orchagent reports, as true or false, whether the
-// switch supports the feature.
+// CapabilityField returns the field of SWITCH_CAPABILITY|switch in which orchagent reports, as true or false, whether
+// the switch supports the feature.
 func CapabilityField(feature string) string {
 	return "tam-" + strings.ToLower(feature) + "-capable"
 }
 
-// CapabilityReasonField returns the field of SWITCH_CAPABILITY|switch with the reason why the switch does not support the
-// feature.
+// CapabilityReasonField returns the field of SWITCH_CAPABILITY|switch with the reason why the switch does not support
+// the feature.
 func CapabilityReasonField(feature string) string {
 	return "tam-" + strings.ToLower(feature) + "-reason"
 }

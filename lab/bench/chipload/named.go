@@ -9,8 +9,8 @@ type Part struct {
 	Than, Load Load
 }
 
-// Parts are the costs along a packet's path, as differences of two loads, of which one has one more action. No load drops
-// packets, since the chip keeps each drop with its path, which takes longer than to send the packet.
+// Parts are the costs along a packet's path, as differences of two loads, of which one has one more action. No load
+// drops packets, since the chip keeps each drop with its path, which takes longer than to send the packet.
 var Parts = []Part{
 	{Name: "what the shortcut of most packets saves", Than: Load{}, Load: Load{Options: true}},
 	{Name: "routing in place of learning and FDB", Than: Load{}, Load: Load{Routes: 32}},

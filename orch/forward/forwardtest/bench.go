@@ -87,8 +87,9 @@ func (b *Bench) WaitUp() {
 }
 
 // Do applies lines and then does a step. "TABLE|key field=value ..." is a whole row of CONFIG_DB, and "-TABLE|key"
-// deletes it. "appl:TABLE:key ..." is a row of APPL_DB, "state:TABLE|key ..." one of STATE_DB, and "counters:..." one of
-// COUNTERS_DB. "state+:..." adds fields to a row of STATE_DB. "restart" calls Restart, and "step" does a further step.
+// deletes it. "appl:TABLE:key ..." is a row of APPL_DB, "state:TABLE|key ..." one of STATE_DB, and "counters:..." one
+// of COUNTERS_DB. "state+:..." adds fields to a row of STATE_DB. "restart" calls Restart, and "step" does a further
+// step.
 func (b *Bench) Do(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
