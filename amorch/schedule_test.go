@@ -32,7 +32,7 @@ func TestUnsupported(t *testing.T) {
 	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions " +
 		"SET_DSCP and COUNTER"
 	b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: "+reason)
-	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
+	row := b.Row(swss.StateDB, schema.StateSwitchCap, "switch")
 	if row[schema.CapabilityField(featureName)] != "false" || row[schema.CapabilityReasonField(featureName)] != reason {
 		t.Errorf("%v", row)
 	}

@@ -293,7 +293,7 @@ end
 
 func TestSwitchCannotStamp(t *testing.T) {
 	s, r := newSwitch(t)
-	row(t, r, swss.ApplDB, schema.AppSwitch, "switch", swss.FieldValues{
+	row(t, r, swss.StateDB, schema.StateSwitchCap, "switch", swss.FieldValues{
 		schema.CapabilityField(schema.FeatureTailStamping): "false"})
 	s.session.Mode = modeTailStamp
 	got := s.fails(t, "enable")

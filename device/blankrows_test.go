@@ -77,6 +77,7 @@ func TestBlankRowsCostNoReadiness(t *testing.T) {
 		{swss.ApplDB, "ROUTE_TABLE:", swss.FieldValues{"NULL": "NULL"}},
 		{swss.ApplDB, "PORT_TABLE:Ethernet9", swss.FieldValues{"NULL": "NULL"}},
 		{swss.ConfigDB, "PORT|", swss.FieldValues{"mtu": "1500"}},
+		{swss.ConfigDB, "PORTCHANNEL_MEMBER|", swss.FieldValues{"NULL": "NULL"}},
 		{swss.ConfigDB, "FLEX_COUNTER_TABLE|PG_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "enable"}},
 		{swss.ConfigDB, "FLEX_COUNTER_TABLE|", swss.FieldValues{"NULL": "NULL"}},
 	} {

@@ -25,7 +25,7 @@ type inputs []*input
 type input struct {
 	Input
 	reader *capture.Reader
-	sorted *capture.Sorted
+	ahead  *capture.Ahead
 	port   saisim.PortID
 	head   capture.Packet
 	due    saisim.Cycle // cycle at which the frame's head enters
@@ -40,7 +40,7 @@ func openInputs(list []Input) (inputs, error) {
 			in.close()
 			return nil, err
 		}
-		in = append(in, &input{Input: i, reader: r, sorted: capture.NewSorted(r)})
+		in = append(in, &input{Input: i, reader: r, ahead: capture.ReadAhead(capture.NewSorted(r))})
 	}
 	return in, nil
 }
@@ -54,6 +54,7 @@ func openCapture(path string) (*capture.Reader, error) {
 
 func (in inputs) close() {
 	for _, i := range in {
+		i.ahead.Close()
 		i.reader.Close()
 	}
 }
@@ -73,7 +74,7 @@ func (in inputs) first() (origin time.Time, err error) {
 }
 
 func (i *input) read() (err error) {
-	i.head, err = i.sorted.Next()
+	i.head, err = i.ahead.Next()
 	if errors.Is(err, io.EOF) {
 		i.ended = true
 		return nil

@@ -2,17 +2,11 @@ package device
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
-	"tamtam/collector/capture"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/truth"
@@ -106,7 +100,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 			return nil, err
 		}
 	}
-	if err := s.feed(ctx, in, origin, func() error { return out.err }); err != nil {
+	if err := s.feed(ctx, in, origin, out.err); err != nil {
 		return nil, err
 	}
 	if err := s.drain(ctx); err != nil {
@@ -233,15 +227,25 @@ func (s *Sim) schedule(i *input, origin time.Time) error {
 	return nil
 }
 
-// receive advances to the cycle at which the input's head enters, and hands it to the ingress MAC.
+// Frames that enter within so many cycles, in which no daemon has work, are handed to the chip together. It is faster
+// with many frames at once. Daemons get a notification at most so many cycles late, which is less than a real switch
+// takes.
+const (
+	together    = 10_000
+	maxTogether = 64
+)
+
+// receive hands the head of the input to the ingress MAC, where it enters at cycle at. It first advances to that cycle
+// if daemons may have work until then, or if many frames wait.
 func (s *Sim) receive(ctx context.Context, i *input, at saisim.Cycle, origin time.Time) error {
 	p := &i.head
-	if now := s.Chip.Now(); at > now {
+	if now := s.Chip.Now(); at <= now {
+		at = now
+	} else if s.waiting++; s.host != nil || at >= s.calm || at-now > together || s.waiting == maxTogether {
+		s.waiting = 0
 		if err := s.Advance(ctx, at); err != nil {
 			return err
 		}
-	} else {
-		at = now
 	}
 	if err := s.Chip.Receive(i.port, at, saisim.Frame{Data: p.Data, Len: p.Len, ID: s.handed + 1}); err != nil {
 		return fmt.Errorf("%s: packet %d: %w", i.Path, p.Number, err)
@@ -263,127 +267,5 @@ func (s *Sim) drain(ctx context.Context) error {
 		if err := s.Advance(ctx, at); err != nil {
 			return err
 		}
-	}
-}
-
-// outputs holds the captures of the frames sent to each port and to the CPU. They have a temporary name until commit.
-type outputs struct {
-	dir     string
-	chip    *saisim.Chip
-	names   []string
-	writers map[saisim.PortID]*capture.Writer
-	plans   map[string][]byte // plans of table recording, by file name
-	err     error             // the first error of a write
-	done    bool
-}
-
-// partial is the suffix of a file that is not complete.
-const partial = ".partial"
-
-func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	o := &outputs{dir: dir, chip: chip, writers: map[saisim.PortID]*capture.Writer{}}
-	create := func(name string, id saisim.PortID) error {
-		w, err := capture.Create(filepath.Join(dir, name+".pcap"+partial))
-		if err != nil {
-			return err
-		}
-		o.names = append(o.names, name)
-		o.writers[id] = w
-		return nil
-	}
-	errs := []error{create("CPU", saisim.CPUPort)}
-	for _, name := range ports {
-		id, _ := chip.PortByName(name)
-		errs = append(errs, create(name, id))
-	}
-	if err := errors.Join(errs...); err != nil {
-		o.discard()
-		return nil, err
-	}
-	return o, nil
-}
-
-func (o *outputs) write(out *saisim.Out) {
-	w := o.writers[out.Port]
-	if w == nil || o.err != nil {
-		return
-	}
-	o.err = w.Write(o.chip.TrueTime(out.At), out.Data, out.Len)
-}
-
-// commit completes the files and adds report.json.
-func (o *outputs) commit(report *Report) error {
-	errs := []error{o.err}
-	for _, w := range o.writers {
-		errs = append(errs, w.Close())
-	}
-	text, err := report.JSON()
-	errs = append(errs, err, os.WriteFile(filepath.Join(o.dir, "report.json"+partial), text, 0o644))
-	for name, plan := range o.plans {
-		errs = append(errs, os.WriteFile(filepath.Join(o.dir, name+partial), plan, 0o644))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	o.forget()
-	for _, f := range append(o.files(), filepath.Join(o.dir, "report.json")) {
-		if err := os.Rename(f+partial, f); err != nil {
-			return err
-		}
-	}
-	o.done = true
-	return nil
-}
-
-// forget removes obsolete captures and plans. The report of an earlier run in the directory lists them. This run did
-// not write them, for example because its switch has other ports.
-func (o *outputs) forget() {
-	var old struct {
-		Ports       map[string]json.RawMessage
-		TableRecord map[string]RecordReport
-	}
-	text, err := os.ReadFile(filepath.Join(o.dir, "report.json"))
-	if err != nil || json.Unmarshal(text, &old) != nil {
-		return
-	}
-	for name := range old.Ports {
-		if name == filepath.Base(name) && !slices.Contains(o.names, name) {
-			_ = os.Remove(filepath.Join(o.dir, name+".pcap"))
-		}
-	}
-	for _, r := range old.TableRecord {
-		for _, name := range r.Plans {
-			if name == filepath.Base(name) && o.plans[name] == nil && strings.HasSuffix(name, planSuffix) {
-				_ = os.Remove(filepath.Join(o.dir, name))
-			}
-		}
-	}
-}
-
-func (o *outputs) files() []string {
-	var fs []string
-	for _, n := range o.names {
-		fs = append(fs, filepath.Join(o.dir, n+".pcap"))
-	}
-	for name := range o.plans {
-		fs = append(fs, filepath.Join(o.dir, name))
-	}
-	slices.Sort(fs)
-	return fs
-}
-
-// discard removes all files that were not committed.
-func (o *outputs) discard() {
-	if o.done {
-		return
-	}
-	for _, w := range o.writers {
-		w.Close()
-	}
-	for _, f := range append(o.files(), filepath.Join(o.dir, "report.json")) {
-		os.Remove(f + partial)
 	}
 }

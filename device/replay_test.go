@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -391,5 +392,27 @@ func readCapture(t *testing.T, path string) []devicetest.Packet {
 			t.Fatal(err)
 		}
 		list = append(list, devicetest.Packet{At: p.Time.UTC(), Data: bytes.Clone(p.Data), Length: p.Len})
+	}
+}
+
+// A disk that is full ends the run with an error, and leaves no files.
+func TestReplayFullDisk(t *testing.T) {
+	out := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(out, "Ethernet1.pcap.partial")); err != nil {
+		t.Skip(err)
+	}
+	packets, err := io.ReadAll(newStream(t, 20_000, 60))
+	in := filepath.Join(t.TempDir(), "in.pcap")
+	if err := errors.Join(err, os.WriteFile(in, packets, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r := device.Replay{Inputs: devicetest.Inputs("Ethernet0", in), Out: out}
+	r.Profile, r.Config = profile.Small(), devicetest.TwoPorts()
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Ethernet1.pcap") ||
+		!errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) != 0 {
+		t.Errorf("%v %v are left", left, err)
 	}
 }

@@ -39,6 +39,7 @@ type Sim struct {
 	nextPoll  time.Time
 	calm      saisim.Cycle // cycle before which no timer is due; 0 means unknown
 	handed    uint64       // number of frames received from captures
+	waiting   int          // number of them handed to the chip since it advanced
 	stopSyncd func() error
 	ownRedis  bool
 }

@@ -24,7 +24,7 @@ func TestUnsupported(t *testing.T) {
 			b.Step()
 			b.wantTask("t1", "failed: ")
 			b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: ")
-			row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
+			row := b.Row(swss.StateDB, schema.StateSwitchCap, "switch")
 			if row[schema.CapabilityField(featureName)] != "false" || !strings.Contains(
 				row[schema.CapabilityReasonField(featureName)], "its SAI has no extension "+name) &&
 				!strings.Contains(row[schema.CapabilityReasonField(featureName)], "the switch's SAI has no extension "+name) {

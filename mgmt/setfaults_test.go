@@ -275,7 +275,7 @@ func TestFaultCode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBed(t, nil)
 			b.rows(someSwitch())
-			b.rows(map[string]string{"APPL_DB SWITCH_TABLE:switch": "tam-flymon-capable=false"})
+			b.rows(map[string]string{"STATE_DB SWITCH_CAPABILITY|switch": "tam-flymon-capable=false"})
 			_, err := b.client.Set(b.ctx, c.req)
 			wantErr(t, err, c.code)
 			wantBounded(t, err)

@@ -13,7 +13,7 @@ import (
 type Features struct {
 	daemon *Daemon
 	orchs  map[string]func(ctx context.Context, active bool)
-	can    swss.FieldValues // fields of SWITCH_TABLE:switch
+	can    swss.FieldValues // fields of SWITCH_CAPABILITY|switch
 }
 
 // NewFeatures registers the table on the daemon.
@@ -40,10 +40,10 @@ func (f *Features) Can(feature, unsupported string) {
 	f.can[schema.CapabilityReasonField(feature)] = unsupported
 }
 
-// Publish writes the records of all features to APPL_DB SWITCH_TABLE, in one write. If the row lists only some
+// Publish writes the records of all features to STATE_DB SWITCH_CAPABILITY, in one write. If the row lists only some
 // features, managers assume that the switch does not offer the others.
 func (f *Features) Publish(ctx context.Context) error {
-	return swss.NewTable(f.daemon.redis.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, schema.SwitchKey, f.can)
+	return swss.NewTable(f.daemon.redis.DB(swss.StateDB), schema.StateSwitchCap).Set(ctx, schema.SwitchKey, f.can)
 }
 
 func (f *Features) row(ctx context.Context, t Task) error {

@@ -16,7 +16,7 @@ import (
 // the switch does not offer the others.
 func TestFeaturesArePublishedAtOnce(t *testing.T) {
 	x := newBench(t, orch.Orchagent)
-	table := swss.NewTable(x.r.DB(swss.ApplDB), schema.AppSwitch)
+	table := swss.NewTable(x.r.DB(swss.StateDB), schema.StateSwitchCap)
 	published := func() map[string]string {
 		t.Helper()
 		row, _, err := table.Get(t.Context(), schema.SwitchKey)

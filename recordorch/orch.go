@@ -82,8 +82,8 @@ type Planned struct {
 // A session is a row of TAM_TABLERECORD_TABLE.
 type session = feature.Session[schema.RecordFlow, binding]
 
-// New asks the ASIC for its capabilities, records the answer for APPL_DB SWITCH_TABLE, and registers the handlers at
-// the daemon, after those of the rules.
+// New asks the ASIC for its capabilities, records the answer for STATE_DB SWITCH_CAPABILITY, and registers the handlers
+// at the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan,

@@ -44,7 +44,7 @@ func TestUnsupported(t *testing.T) {
 		want := "the switch cannot record tables: its SAI has no extension " + name
 		b.want("s1", "failed: "+want)
 		b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: "+want)
-		if row := b.Row(swss.ApplDB, schema.AppSwitch, "switch"); row["tam-tablerecord-capable"] != "false" ||
+		if row := b.Row(swss.StateDB, schema.StateSwitchCap, "switch"); row["tam-tablerecord-capable"] != "false" ||
 			row["tam-tablerecord-reason"] != want {
 			t.Errorf("%v", row)
 		}

@@ -10,7 +10,7 @@ import (
 // A session of tail-stamping names a flow group. Another session names one that does not exist.
 func Example() {
 	forwardtest.Example(func(d *orch.Daemon, r *swss.Redis) { tammgr.New(d, r) }, []string{
-		"appl:SWITCH_TABLE:switch tam-tailstamping-capable=true",
+		"state:SWITCH_CAPABILITY|switch tam-tailstamping-capable=true",
 		"TAM_FEATURES_TABLE|TAILSTAMPING status=ACTIVE",
 		"TAM_FLOWGROUP_TABLE|web id=7",
 		"TAM_TAILSTAMPING_TABLE|s1 flowgroup=web",

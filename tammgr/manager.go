@@ -29,7 +29,7 @@ type Manager struct {
 
 	meta     schema.DeviceMetadata
 	metaErr  error
-	caps     swss.FieldValues // SWITCH_TABLE:switch; nil if it does not exist
+	caps     swss.FieldValues // SWITCH_CAPABILITY|switch; nil if it does not exist
 	sw       swss.FieldValues // TAM_SWITCH_TABLE|global; nil if it does not exist
 	ports    ports
 	features map[string]swss.FieldValues
@@ -115,7 +115,7 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 			forward.Consume(d, config, kinds[k].config, m.handler(k))
 		}
 	}
-	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, m.capabilities)
+	forward.Consume(d, r.DB(swss.StateDB), schema.StateSwitchCap, m.capabilities)
 	d.AfterRows(m.due, m.flush)
 }
 

@@ -16,7 +16,7 @@ const (
 	metadata = "DEVICE_METADATA|localhost mac=52:54:00:12:34:56"
 	port0    = "PORT|Ethernet0 lanes=0 speed=1000 alias=Eth1"
 	port4    = "PORT|Ethernet4 lanes=4 speed=1000 alias=Eth2"
-	capable  = "appl:SWITCH_TABLE:switch tam-tailstamping-capable=true"
+	capable  = "state:SWITCH_CAPABILITY|switch tam-tailstamping-capable=true"
 	active   = "TAM_FEATURES_TABLE|TAILSTAMPING status=ACTIVE"
 	inactive = "TAM_FEATURES_TABLE|TAILSTAMPING status=INACTIVE"
 	group1   = "TAM_FLOWGROUP_TABLE|F1 id=1"
@@ -24,16 +24,16 @@ const (
 	session1 = "TAM_TAILSTAMPING_TABLE|s1 flowgroup=F1"
 	clamp1   = session1 + " clamp-mss=2"
 
-	altCapable = "appl+:SWITCH_TABLE:switch tam-altmark-capable=true"
+	altCapable = "state+:SWITCH_CAPABILITY|switch tam-altmark-capable=true"
 	altActive  = "TAM_FEATURES_TABLE|ALTMARK status=ACTIVE"
 	alt1       = "TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=initiator method=step interval=0 mark=dscp0"
 
-	flyCapable = "appl+:SWITCH_TABLE:switch tam-flymon-capable=true"
+	flyCapable = "state+:SWITCH_CAPABILITY|switch tam-flymon-capable=true"
 	flyActive  = "TAM_FEATURES_TABLE|FLYMON status=ACTIVE"
 	task1      = "TAM_FLYMON_TASK_TABLE|t1 key=src-ip attribute=frequency"
 	task2      = "TAM_FLYMON_TASK_TABLE|t2 flowgroup=F1 key=src-ip attribute=frequency"
 
-	recordCapable = "appl+:SWITCH_TABLE:switch tam-tablerecord-capable=true"
+	recordCapable = "state+:SWITCH_CAPABILITY|switch tam-tablerecord-capable=true"
 	recordActive  = "TAM_FEATURES_TABLE|TABLERECORD status=ACTIVE"
 	record1       = "TAM_TABLERECORD_TABLE|r1 flowgroup=F1 collector=c"
 	collector1    = "TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.5 port=4739"
@@ -55,7 +55,7 @@ func TestInvalidKeyOfDeletedRule(t *testing.T) {
 // If a flow group has more rules than a session can have, the reason contains its name. With fewer rules the session
 // succeeds.
 func TestTooManyDropRules(t *testing.T) {
-	rows := []string{"appl:SWITCH_TABLE:switch tam-dropmonitor-capable=true",
+	rows := []string{"state:SWITCH_CAPABILITY|switch tam-dropmonitor-capable=true",
 		"TAM_COLLECTOR|c dst_ip=10.0.0.5 dst_port=4739",
 		"TAM_SESSION|s type=drop-monitor collector=c flow_group=G", "TAM_FLOW_GROUP|G"}
 	for i := range schema.MaxDropRules + 1 {

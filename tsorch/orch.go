@@ -57,8 +57,8 @@ type tamInt struct {
 	sessions int
 }
 
-// New asks the ASIC whether it supports tail-stamping, records the answer for APPL_DB SWITCH_TABLE, and registers the
-// handlers at the daemon, after those of the rules.
+// New asks the ASIC whether it supports tail-stamping, records the answer for STATE_DB SWITCH_CAPABILITY, and registers
+// the handlers at the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	unsupported, err := probe(ctx, cfg.SAI, cfg.Switch)
 	if err != nil {

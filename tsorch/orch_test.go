@@ -96,10 +96,10 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, saitest.Options{Unsupported: []sai.AttrID{sai.ACLEntryAttrActionTAMIntObject}})
-	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
+	row := b.Row(swss.StateDB, schema.StateSwitchCap, "switch")
 	if row["tam-tailstamping-capable"] != "false" || !strings.Contains(row["tam-tailstamping-reason"],
 		"SAI_ACL_ENTRY_ATTR_ACTION_TAM_INT_OBJECT") {
-		t.Errorf("SWITCH_TABLE:switch = %v", row)
+		t.Errorf("SWITCH_CAPABILITY|switch = %v", row)
 	}
 	b.activate()
 	b.tamTable()

@@ -211,7 +211,9 @@ func (d *decision) decideLAGMembers(members forward.Rows) {
 		port, ok := d.port(m.Port)
 		lag, found := d.lags[m.PortChannel]
 		appl := forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}
-		d.describeMember(state, appl, lag, false)
+		if port != "" { // otherwise the row names no member
+			d.describeMember(state, appl, lag, false)
+		}
 		missing := ""
 		switch {
 		case err != nil:

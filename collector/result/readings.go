@@ -33,9 +33,8 @@ func (p *PortReadings) From(at int64) int {
 	return sort.Search(len(p.Readings), func(i int) bool { return p.Readings[i].Time >= at })
 }
 
-// Between returns bounds of the increase of a counter from a time to another. It returns false if the counter was
-// reset meanwhile,
-// or if it was not read before and behind the interval, not farther away than the interval is long.
+// Between returns bounds of the increase of a counter from a time to another. It returns false if the counter was reset
+// meanwhile, or if it was not read before and behind the interval, not farther away than the interval is long.
 //
 // The value of a reading is that of some time between Time-Age and Time.
 func (p *PortReadings) Between(from, to int64, value func(*Reading) (uint64, bool)) (bounds [2]uint64, ok bool) {

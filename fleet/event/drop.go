@@ -20,8 +20,7 @@ type Drop struct {
 	Flow    string `json:"flow,omitempty"`
 	Packets int64  `json:"packets"`
 	// Since is the time from which on the packets may have been dropped, in nanoseconds since 1970. It is zero if they
-	// were
-	// dropped at the time of the event.
+	// were dropped at the time of the event.
 	Since  int64  `json:"since,omitempty"`
 	Source string `json:"source"` // ipfix, sflow or record
 	// Unsynchronised means that its time is by a clock known to be wrong.

@@ -78,14 +78,18 @@ func gone(topic string, seq, first uint64) *stream.Gone {
 	return &stream.Gone{Topic: topic, Seq: seq, First: first, Deleted: generation(seq) != generation(first)}
 }
 
-// restarted returns a *stream.Gone if a topic ends before the message that a reader waits for. Its stream was deleted,
-// and created by a process that knew nothing of the old one. The messages that this has appended so far are gone, too.
-func (l *Log) restarted(ctx context.Context, t *topic, from, last uint64) error {
-	if last+1 >= from {
-		return nil
+// restarted returns a *stream.Gone for a reader that waits for a message of a topic whose stream was deleted, and
+// created by a process that knew nothing of the old one. The messages that this has appended so far, up to a sequence,
+// are gone, too: they may have sequences of other messages that were read before.
+func (l *Log) restarted(ctx context.Context, t *topic, from, upTo uint64) error {
+	err := l.try(ctx, func(ctx context.Context) error {
+		return t.stream.Purge(ctx, jetstream.WithPurgeSequence(upTo+1))
+	})
+	if err == nil {
+		_, err = l.look(ctx, t)
 	}
-	if _, err := l.Reach(ctx, t.name, from); err != nil {
+	if err != nil {
 		return err
 	}
-	return &stream.Gone{Topic: t.name, Seq: from, First: from + 1, Deleted: true}
+	return &stream.Gone{Topic: t.name, Seq: from, First: upTo + 1, Deleted: true}
 }

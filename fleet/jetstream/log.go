@@ -58,6 +58,10 @@ type topic struct {
 	mu    sync.Mutex
 	use   use
 	first uint64 // messages with lower sequences are acknowledged
+	// Time at which the server created the stream, as last seen, and whether it was another time before although the
+	// sequences are of the same generation.
+	created  time.Time
+	replaced bool
 	// Sequence of the last message that this process appended; 0 if there is none.
 	appended uint64
 	// Sequence of the last message that could not be read, and the time since when.
@@ -272,10 +276,21 @@ func (l *Log) Acknowledge(ctx context.Context, name string, upTo uint64) error {
 	return nil
 }
 
+// see notes when the stream was created.
+func (t *topic) see(info *jetstream.StreamInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.created.IsZero() && !info.Created.Equal(t.created) && generation(info.State.FirstSeq) == generation(t.first) {
+		t.replaced = true
+	}
+	t.created = info.Created
+}
+
 func (l *Log) state(ctx context.Context, t *topic) (state jetstream.StreamState, err error) {
 	err = l.try(ctx, func(ctx context.Context) error {
 		info, err := t.stream.Info(ctx)
 		if err == nil {
+			t.see(info)
 			state = info.State
 		}
 		return err

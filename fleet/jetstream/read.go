@@ -117,8 +117,12 @@ func (l *Log) look(ctx context.Context, t *topic) (last uint64, err error) {
 // before that.
 func (l *Log) lookFrom(ctx context.Context, t *topic, from uint64) (last uint64, err error) {
 	last, err = l.look(ctx, t)
-	if err == nil {
-		err = l.restarted(ctx, t, from, last)
+	t.mu.Lock()
+	replaced := err == nil && t.replaced
+	t.replaced = t.replaced && !replaced
+	t.mu.Unlock()
+	if replaced || err == nil && last+1 < from {
+		err = l.restarted(ctx, t, from, max(from, last))
 	}
 	return last, err
 }

@@ -166,10 +166,7 @@ func (b *chipBench) parts() {
 		return cost[l]
 	}
 	for _, p := range chipload.Parts {
-		ns := of(p.Load)
-		if !p.First {
-			ns -= of(p.Than)
-		}
+		ns := of(p.Load) - of(p.Than)
 		r := Result{Name: "part: " + p.Name, Value: ns, Unit: "ns"}
 		if ns < 0 {
 			r.Caveat = "less than what the two loads vary by"

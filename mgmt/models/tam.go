@@ -225,7 +225,7 @@ func featureSupported(c tree.Change) error {
 	if !c.Changed("config/status") || c.Fields(schema.CfgTAMFeature)["status"] != schema.FeatureActive {
 		return nil
 	}
-	switchRow, err := c.Read(swss.ApplDB, schema.AppSwitch, "switch")
+	switchRow, err := c.Read(swss.StateDB, schema.StateSwitchCap, schema.SwitchKey)
 	if err != nil {
 		return err
 	}

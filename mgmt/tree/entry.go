@@ -3,9 +3,12 @@ package tree
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
 )
 
 // An Entry is one entry of a list, with those of its rows that were read.
@@ -149,18 +152,31 @@ func (e *Entry) Hides(n *Node) bool {
 	return e.shaded[n] || e.Limits != nil && !e.Limits.Reads(n, e.Keys)
 }
 
-// allowed returns those values that the leaf's type allows, in canonical form.
+// allowed returns those values that the leaf's type allows, in canonical form. In the configuration a number may be
+// hexadecimal.
 func (n *Node) allowed(v []string) []string {
 	if len(v) == 0 {
 		return nil
 	}
 	out := make([]string, 0, len(v))
 	for _, text := range v {
-		if c, err := n.Check(text); err == nil {
+		c, err := n.Check(text)
+		if err != nil && n.Config && n.unsigned() && len(text) > 2 && strings.EqualFold(text[:2], "0x") {
+			if number, bad := strconv.ParseUint(text[2:], 16, 64); bad == nil {
+				c, err = n.Check(strconv.FormatUint(number, 10))
+			}
+		}
+		if err == nil {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// unsigned reports whether the leaf's type is a number without a sign.
+func (n *Node) unsigned() bool {
+	return n.Type.Kind == yang.Yuint8 || n.Type.Kind == yang.Yuint16 || n.Type.Kind == yang.Yuint32 ||
+		n.Type.Kind == yang.Yuint64
 }
 
 // Derive fills in the keys that follow from fields. It returns false if they cannot be derived.

@@ -27,8 +27,7 @@ type compared struct {
 }
 
 // compare reads the range that is compared with the shown one. It returns nil if none is requested. The range is
-// earlier
-// by a multiple of a length, so that its slots and the shown ones are at the same times.
+// earlier by a multiple of a length, so that its slots and the shown ones are at the same times.
 func (p *Page) compare(q *request, shown rows.Interval, length int64) (*compared, error) {
 	text := q.get(compareParam)
 	q.shown = shown

@@ -15,8 +15,7 @@ import (
 )
 
 // Drops whose report came with a window of 22 s, as records of a run of 80 ms do, are where their times are. A report
-// of
-// an interval is a band in each slot that it overlaps. A range that it only overlaps counts it as possible.
+// of an interval is a band in each slot that it overlaps. A range that it only overlaps counts it as possible.
 func TestIntervals(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	begin := testNow.Add(-time.Second).UnixNano()

@@ -84,12 +84,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.Every(o.macRetry, o.applyMAC)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewConsumerState(l, appl, schema.AppSwitch)
-	}, schema.AppSwitch, orch.Each(o.setSwitch), orch.Reporting{StateTable: schema.StateSwitch, Adds: capabilityAdds})
+	}, schema.AppSwitch, orch.Each(o.setSwitch), orch.Reporting{StateTable: schema.StateSwitch})
 	return o, nil
 }
-
-// capabilityAdds reports whether a field of SWITCH_TABLE describes a capability of the ASIC.
-func capabilityAdds(_, field string) bool { return schema.IsCapability(field) }
 
 // Switch returns the switch object.
 func (o *Orch) Switch() sai.OID { return o.asic.chip.switchID }

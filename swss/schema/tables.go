@@ -122,8 +122,8 @@ func switchTables() []Table {
 	return []Table{
 		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself.",
 			keys: knownKeys{[]string{MetadataKey}, []string{"bmc"}}}, DeviceMetadata{}),
-		withCapabilities(of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch,
-			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, Switch{})),
+		of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch, Words: "What holds for the switch as a whole."},
+			Switch{}),
 		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, Breakout{}),
 		of(Table{Config: CfgPort, Appl: AppPort, State: StatePort, Words: "A port."}, Port{}),
 		of(Table{Config: CfgPortChannel, Appl: AppLAG, State: StateLAG, Words: "A PortChannel."}, PortChannel{}),
@@ -189,14 +189,6 @@ func TeamdFields(stateTable string) []string {
 		of = lacpMemberTable()
 	}
 	return slices.DeleteFunc(of.FieldNames(), func(f string) bool { return !strings.Contains(f, ".") })
-}
-
-// withCapabilities adds the fields in which orchagent reports the capabilities of the ASIC.
-func withCapabilities(t Table) Table {
-	t.Applied, t.AppliedOpen = append(slices.Clone(t.Fields),
-		Field{Name: "tam-FEATURE-capable", Form: "true or false", Words: "Whether the ASIC can do the feature."},
-		Field{Name: "tam-FEATURE-reason", Form: "text", Words: "Why not. FEATURE is its name in small letters."}), true
-	return t
 }
 
 func interfaceTables() (list []Table) {
@@ -291,12 +283,14 @@ func aclTables() []Table {
 				Words: "Whether a table must list the actions of its rules."},
 			{Name: "supported_L3V4V6", Form: "true or false", Words: "Whether a table can match both IPv4 and IPv6."},
 		}},
-		{State: StateSwitchCap, Words: "What the switch can do, for SONiC's utilities.", Key: "switch", Fields: []Field{
+		{State: StateSwitchCap, Words: "What the switch can do.", Key: "switch", Fields: []Field{
 			{Name: FieldACLActions + StageIngress, Form: "names of actions, separated by commas",
 				Words: "What rules can do at ingress."},
 			{Name: FieldACLActions + StageEgress, Form: "names of actions, separated by commas",
 				Words: "What rules can do at egress."},
 			{Name: FieldPacketActions, Form: "words, separated by commas", Words: "The words that PACKET_ACTION can have."},
+			{Name: "tam-FEATURE-capable", Form: "true or false", Words: "Whether the ASIC can do the feature."},
+			{Name: "tam-FEATURE-reason", Form: "text", Words: "Why not. FEATURE is its name in small letters."},
 		}},
 	}
 }

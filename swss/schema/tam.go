@@ -155,14 +155,14 @@ func (c Collector) addrType() string {
 	return "ipv6"
 }
 
-// CapabilityField returns the field of SWITCH_TABLE:switch in which orchagent reports, as true or false, whether the
-// switch supports the feature.
+// CapabilityField returns the field of SWITCH_CAPABILITY|switch in which orchagent reports, as true or false, whether
+// the switch supports the feature.
 func CapabilityField(feature string) string {
 	return "tam-" + strings.ToLower(feature) + "-capable"
 }
 
-// CapabilityReasonField returns the field of SWITCH_TABLE:switch with the reason why the switch does not support the
-// feature.
+// CapabilityReasonField returns the field of SWITCH_CAPABILITY|switch with the reason why the switch does not support
+// the feature.
 func CapabilityReasonField(feature string) string {
 	return "tam-" + strings.ToLower(feature) + "-reason"
 }
@@ -244,10 +244,4 @@ func ruleOf(k *ACLRuleKey) []field {
 			must("the name of an ACL table").hidden(),
 		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule").leaf("flowgroup"),
 	}
-}
-
-// IsCapability reports whether a field of SWITCH_TABLE:switch is a [CapabilityField] or a [CapabilityReasonField].
-func IsCapability(field string) bool {
-	return strings.HasPrefix(field, "tam-") &&
-		(strings.HasSuffix(field, "-capable") || strings.HasSuffix(field, "-reason"))
 }

@@ -88,16 +88,12 @@ func (s *calls) rules(sw sai.Key, l Load) {
 }
 
 // egressRule creates an egress ACL with one entry, which all packets hit.
-func (s *calls) egressRule(sw sai.Key, drop bool) {
-	action := sai.PacketActionForward
-	if drop {
-		action = sai.PacketActionDrop
-	}
+func (s *calls) egressRule(sw sai.Key) {
 	table := s.create(sai.ObjectTypeACLTable, sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageEgress},
 		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},
 		sai.Attr{ID: sai.ACLTableAttrFieldSrcIP, Value: sai.Bool(true)})
 	s.create(sai.ObjectTypeACLEntry, sai.Attr{ID: sai.ACLEntryAttrTableID, Value: table},
 		sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)},
-		sai.Attr{ID: sai.ACLEntryAttrActionPacketAction, Value: sai.Do(action)})
+		sai.Attr{ID: sai.ACLEntryAttrActionPacketAction, Value: sai.Do(sai.PacketActionForward)})
 	s.set(sw, sai.SwitchAttrEgressACL, table)
 }

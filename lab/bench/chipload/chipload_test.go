@@ -44,12 +44,12 @@ func TestLoads(t *testing.T) {
 		"recording, every packet":    {Table: true, Plan: true, Sample: 1, Pause: 24},
 		"nine CMU groups":            {Flows: 1024, Groups: 9},
 		"sketch":                     {Sketch: true},
+		"1 packet of 3 dropped":      {Dropped: 3},
+		"every packet dropped":       {Dropped: 1},
 	}
 	for _, p := range Parts {
 		loads["part: "+p.Name] = p.Load
-		if !p.First {
-			loads["part before: "+p.Name] = p.Than
-		}
+		loads["part before: "+p.Name] = p.Than
 	}
 	for name, l := range loads {
 		t.Run(name, func(t *testing.T) {

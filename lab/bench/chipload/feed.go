@@ -69,19 +69,11 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 // configure sets what the chip does with packets, once it has learned all hosts.
 func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	l, key := t.load, sai.Obj(sai.ObjectTypeSwitch, sw)
-	if l.NoLearning {
-		s.stopLearning(key)
-	}
-	if l.PortDown {
-		for _, oid := range ports {
-			s.set(sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrAdminState, sai.Bool(false))
-		}
-	}
 	if l.Rules > 0 || l.Stamp {
 		s.rules(key, l)
 	}
 	if l.EgressACL {
-		s.egressRule(key, l.EgressDrop)
+		s.egressRule(key)
 	}
 	if l.Marked {
 		s.markAll(key, len(t.frames))
@@ -113,14 +105,9 @@ func (t *Feed) makeFrames() {
 	}
 	for i := range hosts {
 		to := (i + 1) % hosts
-		if t.load.SamePort {
-			to = i
-		}
 		t.frames = append(t.frames, t.load.Frame(i, to))
 		if t.load.Dropped > 0 {
-			bad := t.load
-			bad.BadVLAN = true
-			t.bad = append(t.bad, bad.Frame(i, to))
+			t.bad = append(t.bad, t.load.frame(i, to, true))
 		}
 	}
 }
@@ -175,9 +162,6 @@ func (t *Feed) Check() error {
 	want := uint64(t.next)
 	if t.load.Dropped > 0 {
 		want -= uint64(t.next / t.load.Dropped)
-	}
-	if t.load.dropped() {
-		want = 0
 	}
 	if b := t.chip.FrameCounts(); t.sent != want || !b.Balanced() {
 		return fmt.Errorf("%+v: %d packets left, want %d of %d; books %+v", t.load, t.sent, want, t.next, b)

@@ -15,14 +15,8 @@ type Load struct {
 	Routes int  // number of routes; the ports are then router interfaces, and packets go to each route
 	ECMP   bool // the routes lead to all ports
 
-	PortDown   bool
-	BadVLAN    bool // packets are tagged with a VLAN that does not exist
-	SamePort   bool // packets go to a host at the port where they came in
-	NoLearning bool // source addresses are not learned, once all are known
-	NotIP      bool // the protocol after the Ethernet header is unknown to the chip
-	Options    bool // packets have IPv4 options, which disable the shortcut through the ingress pipe
-	EgressACL  bool // an egress ACL matches all packets
-	EgressDrop bool // the egress ACL also drops all packets
+	Options   bool // packets have IPv4 options, which disable the shortcut through the ingress pipe
+	EgressACL bool // an egress ACL matches all packets
 
 	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
 	Monitor Monitor // mode of the drop monitor; reports leave by the last port
@@ -39,11 +33,6 @@ type Load struct {
 	Tasks   int    // number of tasks of one row in one CMU group, three for each of 32 hosts
 }
 
-// dropped reports whether no packet leaves the chip.
-func (l Load) dropped() bool {
-	return l.PortDown || l.BadVLAN || l.SamePort || l.EgressDrop
-}
-
 // octets returns the size of frames without FCS.
 func (l Load) octets() int {
 	if l.Size == 0 {
@@ -53,7 +42,10 @@ func (l Load) octets() int {
 }
 
 // Frame returns a packet, UDP over IPv4, from one host to another.
-func (l Load) Frame(from, to int) []byte {
+func (l Load) Frame(from, to int) []byte { return l.frame(from, to, false) }
+
+// frame returns the same packet, tagged with a VLAN that does not exist if it is to be dropped.
+func (l Load) frame(from, to int, dropped bool) []byte {
 	f := append(make([]byte, 0, l.octets()), 2, 0)
 	dst := 10<<24 | uint32(to)
 	if l.Routes > 0 {
@@ -63,11 +55,8 @@ func (l Load) Frame(from, to int) []byte {
 	}
 	f = append(f, 2, 0)
 	f = binary.BigEndian.AppendUint32(f, uint32(from)+1)
-	if l.BadVLAN {
+	if dropped {
 		f = append(f, 0x81, 0, 0, 99)
-	}
-	if l.NotIP {
-		return append(f, 0x88, 0xb5)[:cap(f)]
 	}
 	length := l.octets() - 14
 	header := byte(5) // length in words of 4 bytes

@@ -67,14 +67,6 @@ func (s *calls) clearBridge(sw sai.Key) {
 	}
 }
 
-// stopLearning makes the bridge learn no more addresses.
-func (s *calls) stopLearning(sw sai.Key) {
-	for _, port := range s.bridgePorts(sw) {
-		s.set(sai.Obj(sai.ObjectTypeBridgePort, port), sai.BridgePortAttrFDBLearningMode,
-			sai.BridgePortFDBLearningModeDisable)
-	}
-}
-
 func (s *calls) bridgePorts(sw sai.Key) sai.OIDs {
 	bridge, _ := s.get(sw, sai.SwitchAttrDefault1qBridgeID).(sai.OID)
 	ports, _ := s.get(sai.Obj(sai.ObjectTypeBridge, bridge), sai.BridgeAttrPortList).(sai.OIDs)

@@ -50,8 +50,7 @@ func intervalOf(w result.Window) Interval {
 }
 
 // dropInterval returns the interval in which the packets of a row were dropped. The window of a row may be that in
-// which
-// reports came, which is longer or later. It counts only if the times in the reports are not to be relied on.
+// which reports came, which is longer or later. It counts only if the times in the reports are not to be relied on.
 func dropInterval(d *result.Drop) Interval {
 	if d.Flags&result.Unsynchronised != 0 || d.First <= 0 || d.Last < d.First || d.Last == math.MaxInt64 {
 		return intervalOf(d.Window)
@@ -153,8 +152,7 @@ func (t *timeline) unit(of RowKind) int64 {
 const leastSlot = int64(time.Microsecond)
 
 // dropUnit returns the shortest length of slots for drops, 0 if there are none. It is that of the shortest window if
-// half
-// of the intervals are of that magnitude. Otherwise times in the reports are more precise than the windows.
+// half of the intervals are of that magnitude. Otherwise times in the reports are more precise than the windows.
 func (t *timeline) dropUnit() int64 {
 	var all, below int64
 	for _, n := range t.spans {
@@ -384,8 +382,7 @@ func (x *Slot) untimed() bool {
 }
 
 // widen extends a spread by packets any part of which may belong to it. Without a packet that belongs to it for
-// certain,
-// it is that of these packets, if there are any.
+// certain, it is that of these packets, if there are any.
 func (s *spread) widen(d *result.Distribution) {
 	if d.Count == 0 {
 		return

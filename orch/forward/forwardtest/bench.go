@@ -87,8 +87,9 @@ func (b *Bench) WaitUp() {
 }
 
 // Do applies lines and then does a step. "TABLE|key field=value ..." is a whole row of CONFIG_DB, and "-TABLE|key"
-// deletes it. "appl:TABLE:key ..." is a row of APPL_DB, and "counters:..." one of COUNTERS_DB. "appl+:..." adds
-// fields to a row of APPL_DB. "restart" calls Restart, and "step" does a further step.
+// deletes it. "appl:TABLE:key ..." is a row of APPL_DB, "state:TABLE|key ..." one of STATE_DB, and "counters:..." one
+// of COUNTERS_DB. "appl+:..." and "state+:..." add fields to a row. "restart" calls Restart, and "step" does a further
+// step.
 func (b *Bench) Do(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
@@ -118,7 +119,8 @@ func write(ctx context.Context, r *swss.Redis, line string) error {
 	row, gone := strings.CutPrefix(row, "-")
 	db, add := r.DB(swss.ConfigDB), false
 	for prefix, name := range map[string]swss.DBName{
-		"appl:": swss.ApplDB, "appl+:": swss.ApplDB, "state:": swss.StateDB, "counters:": swss.CountersDB,
+		"appl:": swss.ApplDB, "appl+:": swss.ApplDB, "state:": swss.StateDB, "state+:": swss.StateDB,
+		"counters:": swss.CountersDB,
 	} {
 		if of, ok := strings.CutPrefix(row, prefix); ok {
 			db, row, add = r.DB(name), of, strings.Contains(prefix, "+")
