@@ -41,7 +41,7 @@ func showInterfaceStatus(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	for _, e := range entries {
 		state := e.At("state")
 		rows = append(rows, []string{
-			e.Name(), kit.OrDash(kit.Configured(e, "description")), kit.OrDash(strings.ToLower(state.Word("oper-status"))),
+			e.Name(), kit.OrDash(kit.Configured(e, "description")), operOf(e),
 			kit.OrDash(adminOf(e)), kit.OrDash(speedText(state.Text("speed"))),
 			kit.OrDash(cmp.Or(state.Text("mtu"), kit.Configured(e, "mtu"))),
 			kit.OrDash(state.Text("alias")), kit.OrDash(state.Text("lanes")),
@@ -63,13 +63,23 @@ func showInterfaceDescription(ctx context.Context, c *kit.Call) (*kit.View, erro
 	var rows [][]string
 	for _, e := range entries {
 		rows = append(rows, []string{
-			e.Name(), kit.OrDash(strings.ToLower(e.Word("state", "oper-status"))), kit.OrDash(adminOf(e)),
+			e.Name(), operOf(e), kit.OrDash(adminOf(e)),
 			kit.OrDash(e.Text("state", "alias")), kit.OrDash(kit.Configured(e, "description")),
 		})
 	}
 	columns := []kit.Column{kit.Col("Interface", 14, 2), kit.Col("Oper", 6, 2), kit.Col("Admin", 6, 2),
 		kit.Col("Alias", 14, 2), kit.Col("Description", 11, 0)}
 	return kit.TableView(data, columns, rows, nil), nil
+}
+
+// operOf returns the operational state of an interface as SONiC shows it, or "-" if there is none. A VLAN without a
+// member that is up is down.
+func operOf(e tree.Node) string {
+	word := strings.ToLower(e.Word("state", "oper-status"))
+	if word == "lower_layer_down" {
+		return "down"
+	}
+	return kit.OrDash(word)
 }
 
 // adminOf returns whether an interface is configured up: "up", "down" or "".

@@ -52,7 +52,7 @@ func writeInterface(p *kit.Printout, e tree.Node, addresses []string) {
 	p.Field(width, "Interface", e.Name())
 	p.Optional(width, "Alternate Name", state.Text("alias"), "Description", kit.Configured(e, "description"))
 	p.Field(width, "Admin", kit.OrDash(adminOf(e)))
-	p.Field(width, "Oper", kit.OrDash(strings.ToLower(state.Word("oper-status"))))
+	p.Field(width, "Oper", operOf(e))
 	p.Field(width, "Speed", kit.OrDash(speedText(state.Text("speed"))))
 	p.Field(width, "MTU", kit.OrDash(cmp.Or(state.Text("mtu"), kit.Configured(e, "mtu"))))
 	p.Optional(width, "Lanes", state.Text("lanes"))
@@ -88,7 +88,7 @@ func showInterfaceBrief(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries := found.Sorted("interface")
 	for _, e := range entries {
 		rows = append(rows, []string{
-			e.Name(), kit.OrDash(adminOf(e)), kit.OrDash(strings.ToLower(e.Word("state", "oper-status"))),
+			e.Name(), kit.OrDash(adminOf(e)), operOf(e),
 			kit.OrDash(speedText(e.Text("state", "speed"))), kit.OrDash(strings.Join(addresses[e.Name()], " ")),
 			kit.OrDash(kit.Configured(e, "description")),
 		})

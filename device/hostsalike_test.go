@@ -240,6 +240,8 @@ func (streetLinux) RemoveNeighbor(hostifd.Neighbor) error { return nil }
 
 func (l streetLinux) SetNeighbor(n hostifd.Neighbor, _ bool) error { return l.Ask(n) }
 
+func (streetLinux) Configured() ([]hostifd.Neighbor, error) { return nil, nil }
+
 func (l streetLinux) Ask(n hostifd.Neighbor) error {
 	l.s.asked = append(l.s.asked, n)
 	return nil

@@ -36,6 +36,8 @@ func TestServedTreeIsValid(t *testing.T) {
 		"ICMP_CODE": "1", "PACKET_ACTION": "DROP"}
 	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
+	config[schema.CfgACLRule]["OC6|RULE_2"] = swss.FieldValues{"PRIORITY": "9", "ICMPV6_TYPE": "1", "ICMPV6_CODE": "4",
+		"PACKET_ACTION": "DROP"}
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: config})
 	devicetest.RunUntilIdle(t, s)
 	// No neighbour speaks LACP here.

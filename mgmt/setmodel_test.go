@@ -17,6 +17,14 @@ import (
 // A leaves is the tree as the specification sees it: values of leaves by their paths.
 type leaves map[string]string
 
+// required reports whether a path is that of a leaf which its entry needs.
+func required(path string) bool {
+	return strings.HasSuffix(path, "/sampling-rate") || strings.HasSuffix(path, "/output-queue")
+}
+
+// noQueue is the name of a queue that the switch does not have.
+const noQueue = "4"
+
 // A write is one operation on the tree: a path, and a value with the leaves that it sets. bad is true if no server may
 // accept it.
 type write struct {
@@ -127,7 +135,8 @@ func someQoS(r *rand.Rand) write {
 	}
 	return []write{
 		{path: input + "/config/weight", value: "101", bad: true},
-		{path: group + "/config/output-queue", value: `"4"`, bad: true},
+		{path: group + "/config/output-queue", value: `"` + noQueue + `"`,
+			sets: leaves{group + "/config/output-queue": noQueue}},
 		{path: scheduler + "/inputs/input[id=x]", value: `{"config":{"weight":1}}`, bad: true},
 	}[r.IntN(3)]
 }
@@ -154,6 +163,11 @@ func (t leaves) after(deletes []string, replaces, updates, unions []write) (leav
 				return t, false
 			}
 			said[leaf], now[leaf] = v, v
+		}
+	}
+	for leaf, v := range now { // the tree after the Set must be valid, not each step
+		if strings.HasSuffix(leaf, "/output-queue") && v == noQueue {
+			return t, false
 		}
 	}
 	return now, true
@@ -206,7 +220,7 @@ func TestSetsAgainstModel(t *testing.T) {
 				switch {
 				case kind == 4:
 					parts[2] = append(parts[2], w)
-				case r.IntN(3) == 0 && !w.bad && !strings.HasSuffix(w.path, "sampling-rate"):
+				case r.IntN(3) == 0 && !w.bad && !required(w.path):
 					d := []string{w.path, w.path, sampler("*"), "/interfaces", "/"}[r.IntN(5)]
 					deletes = append(deletes, d)
 				default:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tamtam/mgmt/models"
+	"tamtam/swss"
 )
 
 // Errors and transitions of a port, and the MTU of IP packets, follow the rows of ports.
@@ -210,6 +211,27 @@ func TestStateOfTheMachine(t *testing.T) {
 		"/system/processes/process[pid=7]/state/cpu-utilization": "26"})
 }
 
+// A VLAN interface is up while one of the VLAN's members is. Otherwise its lower layer is down, unless it is itself.
+func TestOperOfVLANs(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(map[string]string{"CONFIG_DB VLAN|Vlan10": "vlanid=10", "CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL"})
+	const state = "/interfaces/interface[name=Vlan10]/state"
+	b.shows(t, map[string]string{state + "/oper-status": `"UNKNOWN"`, state + "/admin-status": `"UP"`})
+	for row, want := range map[string][3]string{
+		"admin_status=up oper_status=up last_change=7":     {"UP", "UP", `"7"`},
+		"admin_status=up oper_status=down last_change=8":   {"UP", "LOWER_LAYER_DOWN", `"8"`},
+		"admin_status=down oper_status=down last_change=9": {"DOWN", "DOWN", `"9"`},
+		"admin_status=up oper_status=unknown":              {"UP", "UNKNOWN", ""},
+	} {
+		b.rows(map[string]string{"APPL_DB VLAN_TABLE:Vlan10": row})
+		b.shows(t, map[string]string{state + "/admin-status": strconv.Quote(want[0]),
+			state + "/oper-status": strconv.Quote(want[1]), state + "/last-change": want[2],
+			state + "/oper-status-number": map[string]string{"UP": "1", "DOWN": "2", "UNKNOWN": "4",
+				"LOWER_LAYER_DOWN": "7"}[want[1]]})
+		b.redis.DB(swss.ApplDB).Client().Del(b.ctx, "VLAN_TABLE:Vlan10")
+	}
+}
+
 // The types and codes of ICMP in force are those of the rule in force.
 func TestStateOfICMPRules(t *testing.T) {
 	b := newBed(t, nil)
@@ -223,4 +245,11 @@ func TestStateOfICMPRules(t *testing.T) {
 	b.rows(map[string]string{"APPL_DB ACL_RULE_TABLE:A:RULE_1": "ICMP_TYPE=3 ICMP_CODE=1"})
 	b.shows(t, map[string]string{icmp + "/type": `"openconfig-icmpv4-types:DST_UNREACHABLE"`,
 		icmp + "/code": `"openconfig-icmpv4-types:DST_UNREACHABLE_HOST"`})
+	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|B": "TYPE=L3V6",
+		"CONFIG_DB ACL_RULE|B|RULE_1":     "PRIORITY=9 ICMPV6_TYPE=128 PACKET_ACTION=DROP",
+		"APPL_DB ACL_RULE_TABLE:B:RULE_1": "PRIORITY=9 ICMPV6_TYPE=1 ICMPV6_CODE=4 PACKET_ACTION=DROP"})
+	const icmpv6 = "/acl/acl-sets/acl-set[name=B][type=ACL_IPV6]/acl-entries/acl-entry[sequence-id=1]/ipv6/icmpv6"
+	b.shows(t, map[string]string{icmpv6 + "/config/type": `"openconfig-icmpv6-types:ECHO_REQUEST"`,
+		icmpv6 + "/config/code": "", icmpv6 + "/state/type": `"openconfig-icmpv6-types:DESTINATION_UNREACHABLE"`,
+		icmpv6 + "/state/code": `"openconfig-icmpv6-types:DST_UNREACHABLE_PORT"`})
 }

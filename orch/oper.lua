@@ -1,5 +1,6 @@
--- Says of ports and LAGs that it is not known whether they are up, nor when that changed. KEYS: the hash of marks, their rows. ARGV: who
--- tells, the process of that name that must have its mark here, "" none; the field, the word, and the field with the time.
+-- Reports that the states of ports, LAGs and VLANs are unknown, and the times of their last changes. KEYS: the hash of
+-- marks, their rows. ARGV: who reports this, the process of that name that must have its mark here ("" for none); the
+-- field, the word, and the field with the time.
 if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then
   return 0
 end

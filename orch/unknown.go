@@ -30,14 +30,14 @@ type ASICMarker struct {
 }
 
 // MarkUnknown reports that the state of the ASIC is unknown, and why. It changes every row that orchagent reports as in
-// force, and the state of every port and LAG. It returns the number of rows that were in force. Rows that wait or
+// force, and the state of every port, LAG and VLAN. It returns the number of rows that were in force. Rows that wait or
 // were refused stay unchanged. So do the reports of managers, which are about the configuration.
 func (d ASICMarker) MarkUnknown(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	if rows, err = d.turn(ctx, why, now); err != nil {
 		return rows, err
 	}
 	for db, tables := range map[swss.DBName][]string{
-		swss.ApplDB:  {schema.AppPort, schema.AppLAG},
+		swss.ApplDB:  {schema.AppPort, schema.AppLAG, schema.AppVLAN},
 		swss.StateDB: {schema.StatePort, schema.StateLAG},
 	} {
 		for _, table := range tables {
@@ -54,7 +54,8 @@ func (d ASICMarker) MarkUnknown(ctx context.Context, why string, now time.Time) 
 	return rows, nil
 }
 
-// Restore reports that the rows which MarkUnknown changed are in force again. It does not restore ports and LAGs.
+// Restore reports that the rows which MarkUnknown changed are in force again. It does not
+// restore ports, LAGs and VLANs.
 func (d ASICMarker) Restore(ctx context.Context, now time.Time) error {
 	_, err := d.turn(ctx, "", now)
 	return err

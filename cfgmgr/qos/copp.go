@@ -32,8 +32,15 @@ func (d *decision) copp() {
 		d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, status, reason)
 	}
 	for _, key := range trapDefaults.Sorted() {
-		if given[key] == nil && d.defaultTrap(key, trapDefaults[key], groups) {
-			d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, schema.StatusActive, "")
+		if given[key] != nil {
+			continue
+		}
+		if any, refused := d.defaultTrap(key, trapDefaults[key], groups); any {
+			status := schema.StatusActive
+			if refused != "" {
+				status = schema.StatusFailed
+			}
+			d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, status, refused)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
@@ -100,6 +107,10 @@ func (d *decision) trap(
 				continue
 			}
 			g.Traps = append(g.Traps, id)
+			if why := d.refused[id]; why != "" {
+				bad = append(bad, why)
+				continue
+			}
 			added++
 		}
 		groups[t.Group] = g
@@ -118,21 +129,28 @@ func (d *decision) trap(
 }
 
 // defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB already defines. It reports whether
-// it added any. A trap that it leaves out is not reported, because no row of CONFIG_DB requests it.
-func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[string]schema.COPPGroup) (any bool) {
+// it added any, and why the ASIC has refused some. A trap that it leaves out is not reported, because no row of
+// CONFIG_DB requests it.
+func (d *decision) defaultTrap(
+	key string, fields swss.FieldValues, groups map[string]schema.COPPGroup,
+) (any bool, refused string) {
 	t, err := schema.ParseCOPPTrap(key, fields)
 	g, ok := groups[t.Group]
 	if err != nil || !ok || !t.Always && !d.enabled(key) {
-		return false
+		return false, ""
 	}
+	var bad []string
 	for _, id := range t.Traps {
 		if d.reserve(key, trapThing(id)) == (verdict{}) {
 			g.Traps = append(g.Traps, id)
 			any = true
+			if why := d.refused[id]; why != "" {
+				bad = append(bad, why)
+			}
 		}
 	}
 	groups[t.Group] = g
-	return any
+	return any, strings.Join(bad, "; ")
 }
 
 func trapThing(id string) string { return "trap " + id }

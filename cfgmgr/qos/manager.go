@@ -34,11 +34,13 @@ type Manager struct {
 	out  *forward.Output
 	due  bool
 	rows forward.Tables // rows of tables, PORT and PORTCHANNEL
+	// refused holds why the ASIC has refused traps, by id, as orchagent reports it.
+	refused map[string]string
 }
 
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
-	m := &Manager{due: true, rows: forward.Tables{}}
+	m := &Manager{due: true, rows: forward.Tables{}, refused: map[string]string{}}
 	var own []forward.Table
 	configured := append(slices.Clone(tables), schema.CfgCOPPGroup, schema.CfgCOPPTrap)
 	for _, t := range configured {
@@ -53,6 +55,14 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	}
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true },
 		append(configured, schema.CfgFeature, schema.CfgPort, schema.CfgPortChannel)...)
+	forward.Consume(d, r.DB(swss.StateDB), schema.StateCOPPTrap, func(id string, fields swss.FieldValues) {
+		if why := fields[schema.FieldHWError]; why != m.refused[id] {
+			m.due = true
+			if m.refused[id] = why; why == "" {
+				delete(m.refused, id)
+			}
+		}
+	})
 	m.out = forward.New(d, r, own...)
 	m.out.Decide(&m.due, m.decide)
 	return m
@@ -61,7 +71,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 // decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
 	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, idle: map[ref]bool{},
-		owner: map[string]string{}}
+		owner: map[string]string{}, refused: m.refused}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
 		d.there[t] = map[string]bool{}
 		for key, fields := range m.rows[t] {
@@ -95,6 +105,8 @@ type decision struct {
 	there map[string]map[string]bool // rows that were accepted, by table
 	idle  map[ref]bool               // valid rows without effect: buffer pools for ingress, and their profiles
 	owner map[string]string          // owner of each thing that only one row can own, such as a queue
+	// refused holds why the ASIC has refused traps, by id.
+	refused map[string]string
 }
 
 // A verdict is the status of a row that cannot be forwarded.

@@ -3,6 +3,7 @@ package qos
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tamtam/internal/randtest"
@@ -92,4 +93,48 @@ func TestRules(t *testing.T) {
 		Managers: func(d *orch.Daemon, r *swss.Redis) { New(d, r) },
 		Appl:     forwarded(), State: forwarded(), Update: *update,
 	}.Run(t)
+}
+
+// A trap that the ASIC has refused is failed with the reason, also a default one, until the ASIC accepts it. It stays
+// in its group, so that orchagent tries it again.
+func TestRefusedTraps(t *testing.T) {
+	r := swsstest.Start(t)
+	b := newBench(t, r)
+	for _, line := range []string{port0, "COPP_GROUP|g trap_action=copy",
+		"COPP_TRAP|a trap_ids=stp,udld trap_group=g always_enabled=true"} {
+		b.Do(line)
+	}
+	b.Step()
+	state := swss.NewTable(r.DB(swss.StateDB), schema.StateCOPPTrap)
+	want := func(what string, statuses map[string]string) {
+		t.Helper()
+		for key, want := range statuses {
+			row, _, err := state.Get(t.Context(), key)
+			if got := row[schema.FieldStatus] + ": " + row[schema.FieldReason]; err != nil || got != want {
+				t.Errorf("%s: COPP_TRAP|%s is %q, want %q", what, key, got, want)
+			}
+		}
+		const group = "g queue=0 trap_action=copy trap_ids=stp,udld trap_priority=0"
+		if groups := b.ApplOf(schema.AppCOPP); !slices.Contains(groups, group) {
+			t.Errorf("%s: the groups are %q", what, groups)
+		}
+	}
+	report := func(id, why string) {
+		t.Helper()
+		if err := state.Set(t.Context(), id, swss.FieldValues{schema.FieldHWError: why}); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+	}
+	want("all are accepted", map[string]string{"a": "active: ", "arp": "active: "})
+	report("udld", "trap udld: no")
+	report("arp_req", "trap arp_req: no")
+	want("two are refused", map[string]string{
+		"a": "failed: trap udld: no; the row's other traps are in the group", "arp": "failed: trap arp_req: no"})
+	report("stp", "trap stp: no")
+	want("three are refused", map[string]string{"a": "failed: trap stp: no; trap udld: no"})
+	for _, id := range []string{"stp", "udld", "arp_req"} {
+		report(id, "")
+	}
+	want("all are accepted again", map[string]string{"a": "active: ", "arp": "active: "})
 }

@@ -40,6 +40,8 @@ func (noKernel) Remove(string) error { return nil }
 
 func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error { return errNoKernel }
 
+func (noKernel) Configured() ([]hostifd.Neighbor, error) { return nil, nil }
+
 func (noKernel) RemoveNeighbor(hostifd.Neighbor) error { return nil }
 
 func (noKernel) Links(ctx context.Context, _ func(string, int)) error {

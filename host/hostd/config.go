@@ -88,8 +88,11 @@ func (h *Host) isUp(name string) bool {
 	return h.rows[table][name]["oper_status"] == "up"
 }
 
-// vlanUp reports whether a VLAN has a member that is up.
+// vlanUp reports whether a VLAN is not suspended and has a member that is up.
 func (h *Host) vlanUp(vlan string) bool {
+	if h.rows[schema.AppVLAN][vlan]["admin_status"] == "down" {
+		return false
+	}
 	for name := range h.rows[schema.AppVLANMember] {
 		if on, member, ok := strings.Cut(name, ":"); ok && on == vlan && h.isUp(member) {
 			return true

@@ -356,6 +356,17 @@ func TestNeighborsGoWithTheirInterface(t *testing.T) {
 	b.neighbors("")
 }
 
+func TestNeighborsGoWithASuspendedVLAN(t *testing.T) {
+	b := newBench(t)
+	b.arp("Ethernet4", 20, 1, 6, "10.0.1.6", "10.0.1.1")
+	b.appl(schema.AppVLAN, "Vlan20", "vlanid", "20", "admin_status", "up")
+	b.step()
+	b.neighbors("Vlan20:10.0.1.6 neigh=02:00:00:00:00:06 family=IPv4")
+	b.appl(schema.AppVLAN, "Vlan20", "vlanid", "20", "admin_status", "down")
+	b.step()
+	b.neighbors("")
+}
+
 // A row in NEIGH_RESOLVE_TABLE, as SONiC's orchagent writes it, makes hostd resolve a neighbour.
 func TestNeighResolve(t *testing.T) {
 	b := newBench(t)

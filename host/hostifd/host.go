@@ -34,6 +34,8 @@ type Kernel interface {
 	// SetNeighbor adds a permanent neighbour. If permanent is false, it adds a neighbour that Linux probes, unless one
 	// exists.
 	SetNeighbor(n Neighbor, permanent bool) error
+	// Configured returns the permanent neighbours that SetNeighbor has added, also in an earlier process.
+	Configured() ([]Neighbor, error)
 	// RemoveNeighbor removes a neighbour. It succeeds if there is none.
 	RemoveNeighbor(n Neighbor) error
 	// Ask makes Linux resolve a neighbour's MAC address.

@@ -100,6 +100,18 @@ func (k *fakeKernel) SetNeighbor(n Neighbor, permanent bool) error {
 	return nil
 }
 
+func (k *fakeKernel) Configured() (list []Neighbor, err error) {
+	if k.fails {
+		return nil, errors.New("the kernel is busy")
+	}
+	for text := range k.static {
+		key, mac, _ := strings.Cut(text, " ")
+		n, _ := neighborOf(key, swss.FieldValues{"neigh": mac})
+		list = append(list, n)
+	}
+	return list, nil
+}
+
 func (k *fakeKernel) Ask(n Neighbor) error {
 	k.wanted = append(k.wanted, keyOf(n))
 	return nil
@@ -584,6 +596,40 @@ func TestNeighborDeletedWhileDown(t *testing.T) {
 		t.Errorf("permanent in Linux are %v", b.k.static)
 	}
 	b.wantNeighbors("removed")
+}
+
+// A configured neighbour that is deleted while hostifd is down is removed from Linux when it starts again, if need be
+// later. It never counts as learned. The permanent neighbours of zebra stay.
+func TestNeighborDeletedMeanwhile(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	const mac, stays = "02:00:00:00:00:99", "Ethernet0:10.0.0.3"
+	row := func(ip string) string {
+		return "NEIGH_TABLE:Ethernet0:" + ip + " neigh=" + mac + " family=IPv4 config_key=Ethernet0|" + ip
+	}
+	b.set(row("10.0.0.2"), row("10.0.0.3"))
+	b.d.Close()
+	table := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppNeigh)
+	if err := table.Del(t.Context(), "Ethernet0:10.0.0.2"); err != nil {
+		t.Fatal(err)
+	}
+	b.begin()
+	b.k.fails = true
+	var list []Neighbor
+	for _, ip := range []string{"10.0.0.2", "10.0.0.3", "169.254.0.1"} {
+		n := neighbor("Ethernet0", ip, mac)
+		n.Permanent = true
+		list = append(list, n)
+	}
+	b.learned(list[:2]...)
+	b.k.fails = false
+	b.pass(retryAfter)
+	b.learned(list[2])
+	if got := slices.Sorted(maps.Keys(b.k.static)); !slices.Equal(got, []string{stays + " " + mac}) {
+		t.Errorf("permanent in Linux are %v", got)
+	}
+	b.wantNeighbors("started again", stays+" config_key=Ethernet0|10.0.0.3 family=IPv4 neigh="+mac,
+		"Ethernet0:169.254.0.1 family=IPv4 neigh="+mac)
 }
 
 // By neighsyncd's rules a link-local neighbour at a numbered interface has no row. It has one while a route leads

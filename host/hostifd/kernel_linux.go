@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"tamtam/host/netdev"
@@ -196,13 +197,64 @@ func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	}
 	entry.HardwareAddr, entry.State = net.HardwareAddr(n.MAC[:]), netlink.NUD_PROBE
 	if permanent {
-		entry.State = netlink.NUD_PERMANENT
-		return netlink.NeighSet(entry)
+		return setPermanent(entry)
 	}
 	if err = netlink.NeighAdd(entry); errors.Is(err, unix.EEXIST) {
 		return nil
 	}
 	return err
+}
+
+// setPermanent sets a permanent neighbour with the protocol static, which marks it as one of ours. The library's Neigh
+// has no protocol. zebra's neighbours have another one.
+func setPermanent(entry *netlink.Neigh) error {
+	addr := entry.IP
+	if v4 := addr.To4(); v4 != nil {
+		addr = v4
+	}
+	req := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
+	req.AddData(&netlink.Ndmsg{
+		Family: uint8(entry.Family), Index: uint32(entry.LinkIndex), State: netlink.NUD_PERMANENT,
+	})
+	req.AddData(nl.NewRtAttr(netlink.NDA_DST, addr))
+	req.AddData(nl.NewRtAttr(netlink.NDA_LLADDR, entry.HardwareAddr))
+	req.AddData(nl.NewRtAttr(netlink.NDA_PROTOCOL, []byte{unix.RTPROT_STATIC}))
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	return err
+}
+
+// Configured returns the permanent neighbours with the protocol static at interfaces of the switch.
+func (Linux) Configured() (list []Neighbor, err error) {
+	req := nl.NewNetlinkRequest(unix.RTM_GETNEIGH, unix.NLM_F_DUMP)
+	head := &netlink.Ndmsg{}
+	req.AddData(head)
+	messages, err := req.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWNEIGH)
+	if err != nil {
+		return nil, fmt.Errorf("read the neighbours: %w", err)
+	}
+	for _, m := range messages {
+		entry, err := netlink.NeighDeserialize(m)
+		if err != nil {
+			return nil, fmt.Errorf("read a neighbour: %w", err)
+		}
+		attrs, err := nl.ParseRouteAttrAsMap(m[head.Len():])
+		if err != nil {
+			return nil, fmt.Errorf("read a neighbour: %w", err)
+		}
+		by := attrs[netlink.NDA_PROTOCOL].Value
+		if entry.State&netlink.NUD_PERMANENT == 0 || len(by) != 1 || by[0] != unix.RTPROT_STATIC {
+			continue
+		}
+		link, err := netlink.LinkByIndex(entry.LinkIndex)
+		addr, ok := netip.AddrFromSlice(entry.IP)
+		if err != nil || !ok || schema.InterfaceTable(link.Attrs().Name) == "" {
+			continue
+		}
+		n := Neighbor{Interface: link.Attrs().Name, Addr: addr.Unmap()}
+		copy(n.MAC[:], entry.HardwareAddr)
+		list = append(list, n)
+	}
+	return list, nil
 }
 
 // Ask makes Linux resolve a neighbour, as if there were a packet for it. A permanent one would become temporary.

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,8 +227,20 @@ func TestLinux(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("neigh show dev Ethernet0", "10.0.1.2 lladdr 02:00:00:00:00:11 PERMANENT")
+	if out, err := exec.Command("ip", "neigh", "add", "10.0.1.99", "lladdr", "02:00:00:00:00:19", "dev", "Ethernet0",
+		"nud", "permanent").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ours := n
+	ours.Permanent = false
+	if list, err := k.Configured(); err != nil || !slices.Equal(list, []Neighbor{ours}) {
+		t.Errorf("configured are %+v, %v", list, err)
+	}
 	if err := k.RemoveNeighbor(n); err != nil {
 		t.Fatal(err)
+	}
+	if list, err := k.Configured(); err != nil || len(list) > 0 {
+		t.Errorf("configured are %+v, %v; the one was removed, and the other is not ours", list, err)
 	}
 	gone := n
 	gone.Gone = true

@@ -28,7 +28,8 @@ type neighborhood struct {
 	seen   map[string]swss.FieldValues // rows of NEIGH_TABLE
 	put    map[string]bool             // rows that were written, and may not be in seen yet
 	before map[string]bool             // rows that existed before Linux reported its neighbours
-	static map[string]Neighbor         // permanent neighbours in Linux, by key
+	static map[string]Neighbor         // permanent neighbours in Linux that were set, by key
+	read   bool                        // true once static has those of earlier processes; others count as learned
 	dirty  map[string]bool             // keys of rows to be written
 	states states
 	next   map[string]time.Time  // time when a known neighbour is probed again, by key
@@ -139,7 +140,7 @@ func (b *neighborhood) flush(ctx context.Context, p plan) error {
 			row.Fields = fields(n)
 		}
 		switch {
-		case b.before[key], beside.Tammgrs(seen):
+		case b.before[key], beside.Tammgrs(seen), n.Permanent && !b.read:
 		case row.Fields == nil && (is || b.put[key]) && ofDevice(key),
 			row.Fields != nil && !maps.Equal(seen, swss.ToFieldValues(row.Fields)):
 			list = append(list, row)
@@ -172,9 +173,34 @@ func neighborOf(key string, f swss.FieldValues) (Neighbor, bool) {
 	return Neighbor{}, false
 }
 
+// readStatic reads, once, the permanent neighbours that earlier processes have set. Those that are not configured any
+// more will be removed.
+func (b *neighborhood) readStatic() error {
+	if b.read {
+		return nil
+	}
+	list, err := b.kernel.Configured()
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		b.static[keyOf(n)] = n
+	}
+	b.read = true
+	for key, n := range b.known {
+		if n.Permanent {
+			b.dirty[key] = true
+		}
+	}
+	return nil
+}
+
 // toKernel writes neighbours to Linux: those of tammgrd as permanent ones, and those from before its first report, to
 // be probed. Failures, for example since an interface is not up yet, are retried.
 func (b *neighborhood) toKernel(p plan) {
+	if b.readStatic() != nil {
+		return
+	}
 	b.ask = false
 	for key, f := range b.seen {
 		n, ok := neighborOf(key, f)

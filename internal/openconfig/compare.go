@@ -285,6 +285,8 @@ func (c *comparison) leaf(ours, theirs *yang.Entry, at string) []string {
 	a, b := signature(ours.Type, ours, c.ours), signature(theirs.Type, theirs, c.theirs)
 	if a != b {
 		problems = append(problems, fmt.Sprintf("%s is %s; published is %s", at, a, b))
+	} else if err := c.detach(ours, theirs, at); err != nil {
+		problems = append(problems, err.Error())
 	}
 	have, want := ours.DefaultValues(), theirs.DefaultValues()
 	switch {
@@ -302,6 +304,23 @@ func (c *comparison) leaf(ours, theirs *yang.Entry, at string) []string {
 		problems = append(problems, fmt.Sprintf("%s: mandatory is %s; published is %s", at, ours.Mandatory, theirs.Mandatory))
 	}
 	return problems
+}
+
+// detach declares the type of a published reference to a leaf that we do not have. A reference must have its target,
+// which a deviation removes.
+func (c *comparison) detach(ours, theirs *yang.Entry, at string) error {
+	if theirs.Type.Kind != yang.Yleafref || ours.Type.Kind == yang.Yleafref {
+		return nil
+	}
+	if _, err := target(ours, theirs.Type.Path, c.ours); err == nil {
+		return nil
+	}
+	if len(ours.Type.Range) == 0 {
+		return fmt.Errorf("%s refers to %s, which is absent: want that leaf, because only numbers can replace references",
+			at, theirs.Type.Path)
+	}
+	c.deviate(at, fmt.Sprintf("deviate replace { type %s { range %q; } }", ours.Type.Kind, ours.Type.Range))
+	return nil
 }
 
 // signature returns a type as it affects values: without names of typedefs, and with the types that leafrefs refer to.

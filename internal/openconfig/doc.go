@@ -6,8 +6,8 @@
 // DIR is a checkout of openconfig/public. A module of yang/ that is published there must have the name, namespace,
 // revision and version of DIR. Every node must be one of the published module, with the same kind, keys, type and
 // default. It must be mandatory if the published node is. The module tamtam-deviations lists the intended differences
-// (absent, read-only, without a default). A node is read-only if it is so in yang/, or if no Set can write it. The
-// module must equal the result of the comparison, and -update writes it.
+// (absent, read-only, without a default, no reference). A node is read-only if it is so in yang/, or if no Set can
+// write it. The module must equal the result of the comparison, and -update writes it.
 //
 // FILE holds all data that a switch serves, as JSON_IETF. yanglint validates it against the published modules, with
 // tamtam-deviations and the tamtam modules. All its findings are errors.

@@ -96,6 +96,8 @@ func TestCompare(t *testing.T) {
 		{"read-only", "container xs {", "container xs { config false;",
 			`"/oc-x:xs" {` + "\n    deviate add { config false; }", ""},
 		{"no default", " default 5;", "", at + `oc-x:size" {` + "\n    deviate delete { default \"5\"; }", ""},
+		{"no target", "leaf size { type uint8 { range \"1..9\"; } default 5; }", "",
+			at + `oc-x:other" {` + "\n    deviate replace { type uint8 { range \"1..9\"; } }", ""},
 		{"another default", "default 5;", "default 6;", "", at + "oc-x:size has the default [6]"},
 		{"another range", `1..9"; } default`, `1..8"; } default`, "", at + "oc-x:size is uint8 1..8"},
 		{"another type", "leaf name { type string; }\n        leaf size", "leaf name { type uint8; }\n        leaf size", "",

@@ -216,8 +216,10 @@ func report(list []named, subjects []subject, m *tree.Model, data func(path stri
 	}) {
 		fmt.Fprintf(&b, "| %s | %d |\n", why, reasons[why])
 	}
-	fmt.Fprintf(&b, "\nThese %d paths of subjects that the switch has are not served:\n\n```text\n%s\n```\n",
-		len(missing), strings.Join(missing, "\n"))
+	if len(missing) > 0 {
+		fmt.Fprintf(&b, "\nThese %d paths of subjects that the switch has are not served:\n\n```text\n%s\n```\n",
+			len(missing), strings.Join(missing, "\n"))
+	}
 	return b.String()
 }
 

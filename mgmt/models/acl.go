@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/models/icmp"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -117,12 +118,14 @@ var entryFields = []entryField{
 	{"ipv4/destination-address", []string{"DST_IP", "DST_IP_MASK"}, 4, network("DST_IP")},
 	{"ipv4/protocol", []string{"IP_PROTOCOL"}, 4, number("IP_PROTOCOL", "%d")},
 	{"ipv4/dscp", []string{"DSCP"}, 4, number("DSCP", "%d")},
-	{"ipv4/icmpv4/type", []string{icmpTypeField}, 4, icmpType()},
-	{"ipv4/icmpv4/code", []string{icmpCodeField}, 4, icmpCode()},
+	{"ipv4/icmpv4/type", []string{"ICMP_TYPE"}, 4, icmp.V4().Type()},
+	{"ipv4/icmpv4/code", []string{"ICMP_CODE"}, 4, icmp.V4().Code()},
 	{"ipv6/source-address", []string{"SRC_IPV6", "SRC_IPV6_MASK"}, 6, network("SRC_IPV6")},
 	{"ipv6/destination-address", []string{"DST_IPV6", "DST_IPV6_MASK"}, 6, network("DST_IPV6")},
 	{"ipv6/protocol", []string{"NEXT_HEADER", "IP_PROTOCOL"}, 6, nextHeader()},
 	{"ipv6/dscp", []string{"DSCP"}, 6, number("DSCP", "%d")},
+	{"ipv6/icmpv6/type", []string{"ICMPV6_TYPE"}, 6, icmp.V6().Type()},
+	{"ipv6/icmpv6/code", []string{"ICMPV6_CODE"}, 6, icmp.V6().Code()},
 	{"l2/ethertype", []string{"ETHER_TYPE"}, 0, ofMixed(number("ETHER_TYPE", "%d"))},
 	{"transport/source-port", []string{"L4_SRC_PORT", "L4_SRC_PORT_RANGE"}, 0, ports("L4_SRC_PORT")},
 	{"transport/destination-port", []string{"L4_DST_PORT", "L4_DST_PORT_RANGE"}, 0, ports("L4_DST_PORT")},

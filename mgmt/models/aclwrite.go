@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/models/icmp"
 	"tamtam/mgmt/models/kit"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -265,8 +266,8 @@ func checkEntry(ctx context.Context, s tree.Setting, r tree.Record) error {
 	if r.Field(forwarding) == "" {
 		return fmt.Errorf("%s/actions/config/forwarding-action: is missing", path)
 	}
-	if r.Field(icmpCodeField) != "" && len(icmpCode().Get(r)) == 0 {
-		return fmt.Errorf("%s/ipv4/icmpv4/config/code: want the type of which it is a code, too", path)
+	if err := errors.Join(icmp.V4().Check(r, path), icmp.V6().Check(r, path)); err != nil {
+		return err
 	}
 	if family := entryFamily(tree.Record{Keys: r.Keys}); family != 0 && matchesAll(r) {
 		every := fmt.Sprintf("IPV%dANY", family)

@@ -54,10 +54,17 @@ func ipEnabled() []tree.Group {
 		}
 		return list
 	}
+	sizes := func(at string, by *tree.Through) (list []tree.Leaf) {
+		for _, mtu := range ipMTUs {
+			list = append(list, leaf(at+mtu, tree.Codec{Get: text("mtu").Get, Through: by}))
+		}
+		return list
+	}
 	yes := constant("true")
 	vlan := tree.Group{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgVLANInterface, Key: "{name}", Only: "Vlan",
-			Leaves: leaves("routed-vlan/", "config", tree.Codec{Get: yes.Get, Through: routedVLANThrough()})},
+			Leaves: append(leaves("routed-vlan/", "config", tree.Codec{Get: yes.Get, Through: routedVLANThrough()}),
+				sizes("routed-vlan/", routedVLANThrough())...)},
 		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
 			Leaves: leaves("routed-vlan/", "state", of("Vlan", yes))},
 	}}
@@ -65,9 +72,12 @@ func ipEnabled() []tree.Group {
 		if table == schema.CfgVLANInterface {
 			continue
 		}
-		below.Rows = append(below.Rows,
-			tree.Row{DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Leaves: leaves("", "config",
-				yes)})
+		row := tree.Row{DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table],
+			Leaves: leaves("", "config", yes)}
+		if table != schema.CfgLoopbackInterface {
+			row.Leaves = append(row.Leaves, sizes("", nil)...)
+		}
+		below.Rows = append(below.Rows, row)
 	}
 	below.Rows = append(below.Rows,
 		tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: leaves("", "state", yes)})
@@ -109,19 +119,35 @@ func ofInterface(vlan bool, family string) func(keys []string) bool {
 
 func addressRows(vlan bool, family string) (rows []tree.Row) {
 	length := tree.Codec{Get: func(r tree.Record) []string { return parts(r) }}
+	kind := func(at string) (list []tree.Leaf) {
+		if family == "ipv6" {
+			list = append(list, leaf(at+"/type", tree.Codec{Get: func(r tree.Record) []string {
+				return tree.One(addressType(r.Keys[len(r.Keys)-1]))
+			}}))
+		}
+		return list
+	}
 	fits := ofInterface(vlan, family)
 	for _, table := range schema.InterfaceTables {
 		if (table == schema.CfgVLANInterface) == vlan {
 			rows = append(rows, tree.Row{
 				DB: swss.ConfigDB, Table: table, Key: "{name}|{ip}/{*}", Only: routedKind[table], Fits: fits, Entry: true,
-				Leaves: []tree.Leaf{leaf("config/prefix-length", length)},
+				Leaves: append(kind("config"), leaf("config/prefix-length", length)),
 			})
 		}
 	}
 	ip := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
 	return append(rows, tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
-		Leaves: []tree.Leaf{leaf("state/ip", ip), leaf("state/prefix-length", length),
-			leaf("state/origin", constant("STATIC"))}})
+		Leaves: append(kind("state"), leaf("state/ip", ip), leaf("state/prefix-length", length),
+			leaf("state/origin", constant("STATIC")))})
+}
+
+// addressType returns OpenConfig's type of an IPv6 address.
+func addressType(ip string) string {
+	if a, err := netip.ParseAddr(ip); err == nil && a.IsLinkLocalUnicast() {
+		return "LINK_LOCAL_UNICAST"
+	}
+	return "GLOBAL_UNICAST"
 }
 
 // neighbourRows returns the rows of the neighbours that are in force, whatever their origin.

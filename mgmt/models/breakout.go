@@ -170,18 +170,22 @@ func finishSpeed(c tree.Change) error {
 	return nil
 }
 
-// breakoutModule returns the mapping of openconfig-platform-port: the interfaces in force of each port on the front
-// panel. The mode is written at their interface.
+// breakoutModule returns the mapping of openconfig-platform-port: the interfaces of each port on the front panel. The
+// mode is written at their interface.
 func breakoutModule() tree.Module {
-	speed := words("speed", "", speeds...)
+	speed := readOnly(words("speed", "", speeds...))
+	groups := func(db swss.DBName, table, at string) tree.Row {
+		return tree.Row{
+			DB: db, Table: table, Key: "{*}", Of: "index speed lanes", Each: "name index", Fold: breakoutGroups,
+			Leaves: append(numbers(at, "num-breakouts", "num-physical-channels"), leaf(at+"/breakout-speed", speed)),
+		}
+	}
+	inForce := groups(swss.ApplDB, schema.AppPort, "state")
+	inForce.Entry = true
 	return tree.Module{Name: "openconfig-platform-port", Groups: []tree.Group{{
 		Path: "/components/component/port/breakout-mode/groups/group",
 		View: "it is written in " + interfacesPath + "/breakout-mode",
-		Rows: []tree.Row{{
-			DB: swss.ApplDB, Table: schema.AppPort, Key: "{*}", Of: "index speed lanes", Each: "name index",
-			Fold: breakoutGroups, Entry: true, Leaves: append(numbers("state", "num-breakouts", "num-physical-channels"),
-				leaf("state/breakout-speed", readOnly(speed))),
-		}},
+		Rows: []tree.Row{inForce, groups(swss.ConfigDB, schema.CfgPort, "config")},
 	}}}
 }
 

@@ -70,6 +70,7 @@ func interfacesModule() tree.Module {
 				Leaves: withNumbers(leaf("state/oper-status", of("Loopback", constant("UP")))),
 			},
 			port, channel,
+			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "{name}", Only: "Vlan", Leaves: withNumbers(vlanOper()...)},
 			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "{name}", Only: "Vlan", Elsewhere: vlanListPath,
@@ -150,6 +151,20 @@ func operLeaves(at string) []tree.Leaf {
 	}
 }
 
+// vlanOper returns the leaves with the state of a VLAN interface. Without a member that is up, its lower layer is down.
+func vlanOper() []tree.Leaf {
+	list := operLeaves("state")
+	list[0].Codec = words("admin_status", "UP", "UP", "up", "DOWN", "down")
+	oper := list[1].Codec
+	list[1].Codec = tree.Codec{Get: func(r tree.Record) []string {
+		if r.Field(schema.FieldOperStatus) == schema.OperDown && r.Field("admin_status") != "down" {
+			return tree.One("LOWER_LAYER_DOWN")
+		}
+		return oper.Get(r)
+	}}
+	return list
+}
+
 // notInForceLeaves returns the leaves of an interface that only CONFIG_DB has.
 func notInForceLeaves(at, admin string) []tree.Leaf {
 	return []tree.Leaf{
@@ -167,7 +182,8 @@ func withNumbers(leaves ...tree.Leaf) []tree.Leaf {
 		}
 		name := l.Codec
 		list = append(list, leaf(l.Path+"-number", tree.Codec{Get: func(r tree.Record) []string {
-			return tree.One(map[string]string{"UP": "1", "DOWN": "2", "UNKNOWN": "4"}[tree.First(name.Get(r))])
+			return tree.One(map[string]string{"UP": "1", "DOWN": "2", "UNKNOWN": "4",
+				"LOWER_LAYER_DOWN": "7"}[tree.First(name.Get(r))])
 		}}))
 	}
 	return list

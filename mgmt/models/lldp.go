@@ -29,6 +29,8 @@ func lldpModule() tree.Module {
 				leaf("lldp/state/system-name", readOnly(text("hostname"))), leaf("lldp/state/chassis-id", mac("mac")),
 				leaf("lldp/state/chassis-id-type", kind),
 				leaf("lldp/config/enabled", fixed(constant("true"), fixedLLDP)),
+				leaf("lldp/config/system-description",
+					fixed(constant(schema.LLDPDescription), "it is that of the program that speaks LLDP")),
 			}},
 			{DB: swss.StateDB, Table: schema.StateHealth, Key: "hostd", Counter: true,
 				Leaves: []tree.Leaf{leaf("lldp/state/enabled", constant("true")),

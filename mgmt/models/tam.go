@@ -138,7 +138,8 @@ const wantsIPv6 = "@ipv6"
 
 // ipFamily returns the family that a rule is limited to, or 0 if it is not limited.
 func ipFamily(r tree.Record) int {
-	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL", wantsIPv6} {
+	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL", "ICMPV6_TYPE", "ICMPV6_CODE",
+		wantsIPv6} {
 		if r.Field(f) != "" {
 			return 6
 		}

@@ -57,6 +57,12 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 				s.Needs(path, "config/prefix-length", keys, of, nil)
 				return nil
 			}
+			if leaf == "config/type" {
+				if is := addressType(keys[len(keys)-1]); v[0] != is {
+					return fmt.Errorf("%s: want %s, which the address is", v[0], is)
+				}
+				return nil
+			}
 			prefix := keys[len(keys)-1] + "/" + v[0]
 			there, err := of(ctx, s, keys)
 			if err != nil {
@@ -76,7 +82,10 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 			}
 			return s.Make(ctx, addressPath, keys[0], prefix)
 		},
-		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
+			if n.Name == "type" && n.Type != nil {
+				return nil // it follows from the address
+			}
 			there, err := of(ctx, s, pattern)
 			if err != nil {
 				return err
@@ -134,6 +143,34 @@ func neighbourThrough(path string, vlan bool, family string) *tree.Through {
 	}
 }
 
+// ipMTUs are the leaves of the MTU of a routed interface, which is one for both versions of IP.
+var ipMTUs = []string{"ipv4/config/mtu", "ipv6/config/mtu"}
+
+// setMTU writes the MTU of a routed interface, or removes it if v is nil.
+func setMTU(ctx context.Context, s tree.Setting, name string, v []string) error {
+	if schema.IsLoopbackName(name) {
+		return fmt.Errorf("%s: a loopback sends no packets", tree.First(v))
+	}
+	return s.Write(ctx, routedPath, []string{name}, schema.InterfaceTable(name), text("mtu"), v)
+}
+
+// clearMTU removes the MTUs at and below a node of the interfaces that match. at is the node above IP.
+func clearMTU(ctx context.Context, s tree.Setting, pattern string, n *tree.Node, at string) error {
+	if !slices.ContainsFunc(ipMTUs, func(leaf string) bool {
+		return at+"/"+leaf == n.Path || strings.HasPrefix(at+"/"+leaf, n.Path+"/")
+	}) {
+		return nil
+	}
+	vlan := strings.HasSuffix(at, "/routed-vlan")
+	there, err := ours(ctx, s, routedPath, func(keys []string) bool {
+		return strings.HasPrefix(keys[0], "Vlan") == vlan && !schema.IsLoopbackName(keys[0])
+	}, pattern)
+	for i := 0; err == nil && i < len(there); i++ {
+		err = setMTU(ctx, s, there[i][0], nil)
+	}
+	return err
+}
+
 // macThrough returns the Through of the address that a port has as a router.
 func macThrough() *tree.Through {
 	write := func(ctx context.Context, s tree.Setting, name string, v []string) error {
@@ -184,11 +221,18 @@ func subinterfaceThrough() *tree.Through {
 			case strings.HasSuffix(leaf, "/enabled") && v[0] != "true":
 				return errNotRouted(v[0])
 			}
-			return s.Make(ctx, routedPath, keys[0])
+			if err := s.Make(ctx, routedPath, keys[0]); err != nil || !slices.Contains(ipMTUs, leaf) {
+				return err
+			}
+			return setMTU(ctx, s, keys[0], v)
 		},
-		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
-			if !whole || pattern[1] != "0" && pattern[1] != tree.Wildcard {
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
+			if pattern[1] != "0" && pattern[1] != tree.Wildcard {
 				return nil
+			}
+			err := clearMTU(ctx, s, pattern[0], n, interfacesPath+"/subinterfaces/subinterface")
+			if !whole || err != nil {
+				return err
 			}
 			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
 			return erase(ctx, s, routedPath, other, pattern[0])
@@ -201,19 +245,25 @@ func errNotRouted(v string) error {
 	return fmt.Errorf("%s: want true; an interface that routes has both IPv4 and IPv6", v)
 }
 
-// routedVLANThrough returns the Through of enabled of an IP version of a VLAN interface.
+// routedVLANThrough returns the Through of enabled of an IP version of a VLAN interface, and of its MTU.
 func routedVLANThrough() *tree.Through {
 	return &tree.Through{
-		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, v []string) error {
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			mtu := slices.Contains(ipMTUs, strings.TrimPrefix(leaf, "routed-vlan/"))
 			switch {
 			case !strings.HasPrefix(keys[0], "Vlan"):
 				return fmt.Errorf("%s is no VLAN interface", keys[0])
-			case v[0] != "true":
+			case !mtu && v[0] != "true":
 				return errNotRouted(v[0])
 			}
-			return s.Make(ctx, routedPath, keys[0])
+			if err := s.Make(ctx, routedPath, keys[0]); err != nil || !mtu {
+				return err
+			}
+			return setMTU(ctx, s, keys[0], v)
 		},
-		Remove: func(context.Context, tree.Setting, []string, *tree.Node, bool) error { return nil },
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, _ bool) error {
+			return clearMTU(ctx, s, pattern[0], n, interfacesPath+"/routed-vlan")
+		},
 	}
 }
 

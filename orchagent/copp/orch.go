@@ -7,6 +7,7 @@
 package copp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,13 @@ type Orch struct {
 	refused map[string]refusal // traps that the ASIC refused, by name
 	garbage []sai.Key          // policers that are no longer in use
 	counts  counters
-	state   *swss.Table     // COPP_TRAP_TABLE
-	told    map[string]bool // traps that are installed by that table; nil if it has not been read
+	state   *swss.Table           // COPP_TRAP_TABLE
+	told    map[string]trapStatus // content of that table, by trap; nil if it has not been read
 }
+
+// A trapStatus is what STATE_DB has of a trap: that it is in the ASIC, or why not. A trap without both is not
+// requested, or waits.
+type trapStatus struct{ status, err string }
 
 // A refusal is SAI's error for a trap. It holds until the row of the trap's group changes, or the trap is in another
 // group, or the error may be over.
@@ -108,7 +113,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{Name: schema.AppCOPP})
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, &o.counts.group)
 	cfg.Daemon.OnFlush(func() { o.told = nil })
-	cfg.Daemon.AfterRows(func() bool { return o.applied && !o.tellsRight() }, o.tell)
+	cfg.Daemon.AfterRows(func() bool {
+		return o.applied && (o.told == nil || !maps.Equal(o.told, o.trapStatuses()))
+	}, o.tell)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
 	return o, nil
@@ -317,48 +324,71 @@ func (o *Orch) change(ctx context.Context, undo *orch.Undo, have *object, attrs 
 	return nil
 }
 
-// tellsRight reports whether the state rows of traps are known to be correct.
-func (o *Orch) tellsRight() bool {
-	if o.told == nil || len(o.told) != len(o.traps) {
-		return false
-	}
-	for name := range o.traps {
-		if !o.told[name] {
-			return false
+// trapStatuses returns the statuses of the traps in the ASIC, and of those that the ASIC refused, alone or with their
+// groups.
+func (o *Orch) trapStatuses() map[string]trapStatus {
+	all := map[string]trapStatus{}
+	for _, key := range o.ledger.Keys(schema.AppCOPP) {
+		fields, why := o.ledger.Rows[row(key)], cmp.Or(o.ledger.Failed[row(key)], o.ledger.Why[row(key)])
+		if known, some := schema.WithKnownTraps(fields); some {
+			fields = known
+		}
+		g, err := schema.ParseCOPPGroup(key, fields)
+		var waits *orch.WaitError
+		if err != nil || why == nil || errors.As(why, &waits) {
+			continue
+		}
+		for _, name := range g.Traps {
+			switch r, is := o.refused[name]; {
+			case is && r.group == key:
+				all[name] = trapStatus{err: orch.Explain(r.err)}
+			case o.groups[key] == nil:
+				all[name] = trapStatus{err: "trap group " + key + ": " + orch.Explain(why)}
+			}
 		}
 	}
-	return true
+	for name := range o.traps {
+		all[name] = trapStatus{status: schema.HWInstalled}
+	}
+	return all
 }
 
-// tell writes which traps are in the ASIC, where SONiC's show command reads it. Other fields of such a row belong to
-// tammgrd: the row is also the status of the configured row of this name.
+// tell writes which traps are in the ASIC, where SONiC's show command reads it, and why others are not. Other fields of
+// such a row belong to tammgrd: the row is also the status of the configured row of this name.
 func (o *Orch) tell(ctx context.Context) error {
 	if o.told == nil {
 		rows, err := o.state.Dump(ctx)
 		if err != nil {
 			return err
 		}
-		o.told = map[string]bool{}
+		o.told = map[string]trapStatus{}
 		for name, row := range rows {
-			if row[schema.FieldHWStatus] != "" {
-				o.told[name] = row[schema.FieldHWStatus] == schema.HWInstalled
+			if s := (trapStatus{row[schema.FieldHWStatus], row[schema.FieldHWError]}); s != (trapStatus{}) {
+				o.told[name] = s
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.told)) {
-		if o.traps[name] == nil {
-			if err := o.state.HDel(ctx, name, schema.FieldHWStatus); err != nil {
+	want := o.trapStatuses()
+	names := slices.AppendSeq(slices.Collect(maps.Keys(o.told)), maps.Keys(want))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		is := want[name]
+		if o.told[name] == is {
+			continue
+		}
+		for field, text := range map[string]string{schema.FieldHWStatus: is.status, schema.FieldHWError: is.err} {
+			err := error(nil)
+			if text == "" {
+				err = o.state.HDel(ctx, name, field)
+			} else {
+				err = o.state.Set(ctx, name, swss.FieldValues{field: text})
+			}
+			if err != nil {
 				return err
 			}
+		}
+		if o.told[name] = is; is == (trapStatus{}) {
 			delete(o.told, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.traps)) {
-		if !o.told[name] {
-			if err := o.state.Set(ctx, name, swss.FieldValues{schema.FieldHWStatus: schema.HWInstalled}); err != nil {
-				return err
-			}
-			o.told[name] = true
 		}
 	}
 	return nil

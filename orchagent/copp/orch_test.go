@@ -270,6 +270,44 @@ func TestHardwareStatus(t *testing.T) {
 	}
 }
 
+// STATE_DB shows by trap id which traps the ASIC has refused and why, alone or with their group, until it accepts them.
+func TestRefusedTraps(t *testing.T) {
+	const group = "g trap_ids=lacp,arp_req trap_action=trap queue=0 meter_type=packets mode=sr_tcm cir=9 cbs=9"
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.Rec.FailAt(n, sai.StatusInsufficientResources)
+		missing := func() (count int) {
+			t.Helper()
+			rows, err := b.orch.state.Dump(b.Ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"arp_req", "lacp"} {
+				row, there := rows[name], b.orch.traps[name] != nil
+				if there != (row["hw_status"] == "installed") || there != (row["hw_error"] == "") {
+					t.Errorf("call %d: trap %s is in the ASIC: %t; its row is %v", n, name, there, row)
+				}
+				if !there {
+					count++
+				}
+			}
+			return count
+		}
+		b.do(group)
+		failed := b.Rec.Changes() >= n
+		if failed != (missing() > 0) {
+			t.Errorf("call %d has failed: %t; %d traps are not in the ASIC", n, failed, missing())
+		}
+		b.do("h trap_action=drop queue=0") // any change repeats what capacity was missing for
+		if missing() > 0 {
+			t.Errorf("call %d: %d traps are not in the ASIC", n, missing())
+		}
+		if !failed {
+			break
+		}
+	}
+}
+
 // A removal that the ASIC refuses is repeated after a second, although no row changes.
 func TestFailedRemovalIsRepeated(t *testing.T) {
 	for n := 1; ; n++ {

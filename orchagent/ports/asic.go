@@ -50,6 +50,23 @@ func (a *asic) lagUp(name string) bool {
 	return links > 0 && links >= a.lags[name].minLinks
 }
 
+// vlansUp returns the VLANs with at least one member that is up.
+func (a *asic) vlansUp() map[string]bool {
+	up, vlans := map[string]bool{}, map[string]bool{}
+	for name, p := range a.ports {
+		up[name] = p.oper == sai.PortOperStatusUp
+	}
+	for name := range a.lags {
+		up[name] = a.lagUp(name)
+	}
+	for m := range a.vlanMembers {
+		if up[m.port] {
+			vlans[m.group] = true
+		}
+	}
+	return vlans
+}
+
 // downWith returns the names that are down when a port is down. The result contains the port itself, and its LAG if the
 // LAG is not up without the port.
 func (a *asic) downWith(name string) []string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -16,7 +17,8 @@ import (
 
 // writeOper sets oper_status of the row KEYS[1] to ARGV[1]. If the row does not exist, it does nothing, since the
 // daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty,
-// the time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
+// the time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed. A row
+// without a status gets the time ARGV[6], since which it is so; empty means that this is not known.
 // ARGV[4] is the time in SONiC's form. If it is not empty, the row also has SONiC's count of changes, and the times
 // of the last ones. ARGV[5] is the speed of a LAG; empty means none.
 const writeOper = `
@@ -41,6 +43,8 @@ if ARGV[2] ~= '' and (was == 'up' or was == 'down') then
     end
     redis.call('HINCRBY', KEYS[1], 'flap_count', n)
   end
+elseif not was and ARGV[6] ~= '' then
+  redis.call('HSET', KEYS[1], 'oper_status', ARGV[1], 'last_change', ARGV[6])
 else
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
   redis.call('HDEL', KEYS[1], 'last_change')
@@ -54,7 +58,7 @@ const sonicTime = "Mon Jan 02 15:04:05 2006"
 
 // operNatively does the same as writeOper for the embedded server.
 func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
-	if len(r.Keys) != 1 || len(r.Args) != 5 {
+	if len(r.Keys) != 1 || len(r.Args) != 6 {
 		return "", false
 	}
 	key, word, at, turned, flap := r.Keys[0], r.Args[0], r.Args[1], r.Args[2], r.Args[3]
@@ -66,8 +70,7 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 		r.Do("HSET", key, schema.FieldActiveSpeed, speed)
 	}
 	was := ""
-	switch {
-	case r.Do("HEXISTS", key, schema.FieldOperStatus) == ":1\r\n":
+	if r.Do("HEXISTS", key, schema.FieldOperStatus) == ":1\r\n" {
 		was = r.Do("HGET", key, schema.FieldOperStatus)
 	}
 	switch {
@@ -85,6 +88,8 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 			n = "2"
 		}
 		r.Do("HINCRBY", key, schema.FieldFlapCount, n)
+	case was == "" && r.Args[5] != "":
+		r.Do("HSET", key, schema.FieldOperStatus, word, schema.FieldLastChange, r.Args[5])
 	default:
 		r.Do("HSET", key, schema.FieldOperStatus, word)
 		r.Do("HDEL", key, schema.FieldLastChange)
@@ -92,19 +97,26 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	return "", true
 }
 
-// An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, once the view of the
-// ASIC is complete. Before that, a LAG whose members are yet to be created is not down. In APPL_DB it also writes the
-// time of the change, which is unknown for changes before the view was complete.
+// An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, and of VLANs in
+// APPL_DB, once the view of the ASIC is complete. Before that, a LAG whose members are yet to be created is not down.
+// In APPL_DB it also writes the time of the change, which is unknown for changes before the view was complete.
 type operWriter struct {
 	appl, state *swss.DB
 	ports       *swss.Table // of APPL_DB
 	script      swss.Script
 	now         func() time.Time
-	touched     map[string]touched // ports and LAGs to be written
+	touched     map[string]touched // ports, LAGs and VLANs to be written
+	seen        map[string]seen    // ports, LAGs and VLANs as last written
 	initDone    bool               // whether PortInitDone was written
 }
 
-// touched records that a port or LAG may have changed, and the time.
+// seen is the state of a port, LAG or VLAN.
+type seen struct {
+	word  string
+	since time.Time // when it became so, or was seen first; zero if this is not known
+}
+
+// touched records that a port, LAG or VLAN may have changed, and the time.
 type touched struct {
 	at     time.Time
 	turned bool // true if the state has certainly changed, even if it has returned to its previous value
@@ -115,11 +127,11 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Ti
 	w.appl, w.state = r.DB(swss.ApplDB), r.DB(swss.StateDB)
 	w.ports = swss.NewTable(w.appl, schema.AppPort)
 	w.script = swss.NewScript(writeOper).Natively(operNatively)
-	w.touched = map[string]touched{}
+	w.touched, w.seen = map[string]touched{}, map[string]seen{}
 	return w.ports.Del(ctx, schema.PortInitDone)
 }
 
-// operAdds reports whether this orch writes a field of a port's or LAG's row.
+// operAdds reports whether this orch writes a field of a port's, LAG's or VLAN's row.
 func operAdds(key, field string) bool {
 	switch field {
 	case schema.FieldOperStatus, schema.FieldLastChange, schema.FieldFlapCount, schema.FieldLastUpTime,
@@ -129,13 +141,14 @@ func operAdds(key, field string) bool {
 	return key == schema.PortInitDone
 }
 
-// Report writes the state of all ports, LAGs and LAG members that have rows again.
+// Report writes the state of all ports, LAGs, LAG members and VLANs that have rows again.
 func (o *Orch) Report(ctx context.Context) error {
+	vlans := o.asic.vlansUp()
 	for k := range o.ledger.Rows {
-		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG && k.Table != schema.AppLAGMember {
+		if marker(k.Key) || k.Table == schema.AppVLANMember {
 			continue
 		}
-		appl, state, word, there := o.operOf(k.Key)
+		appl, state, word, there := o.operOf(k.Key, vlans)
 		if err := o.oper.writeAppl(ctx, appl, k.Key, word, o.asic.speedOf(k.Key), touched{}); err != nil {
 			return err
 		}
@@ -146,15 +159,24 @@ func (o *Orch) Report(ctx context.Context) error {
 	return nil
 }
 
-// operOf returns the tables of a port, LAG or LAG member, its state, and whether it is in the ASIC. If it is not, it is
-// down. A member is up while it does what its row requests, and its state is written only to APPL_DB.
-func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
+// operOf returns the tables of a port, LAG, LAG member or VLAN, its state, and whether it is in the ASIC. If it is not,
+// it is down. A member is up while it does what its row requests. A VLAN is up while its row requests it and one of its
+// members is up; vlans holds those. The states of members and VLANs are written only to APPL_DB.
+func (o *Orch) operOf(name string, vlans map[string]bool) (appl, state, word string, there bool) {
 	if group, port, ok := strings.Cut(name, ":"); ok {
 		is := o.asic.lagMembers[member{group, port}]
 		if is == nil {
 			return schema.AppLAGMember, "", schema.OperDown, false
 		}
 		return schema.AppLAGMember, "", is.traffic.String(), true
+	}
+	if _, is := schema.VLANNumber(name); is {
+		row, err := schema.ParseVLAN(name, o.ledger.Rows[orch.Row(schema.AppVLAN, name)])
+		_, there = o.asic.vlans[name]
+		if there && err == nil && row.AdminUp && vlans[name] {
+			return schema.AppVLAN, "", schema.OperUp, true
+		}
+		return schema.AppVLAN, "", schema.OperDown, there
 	}
 	appl, state, word = schema.AppPort, schema.StatePort, schema.OperDown
 	if schema.IsPortChannelName(name) {
@@ -171,6 +193,20 @@ func (w *operWriter) touch(name string) {
 	if !w.touched[name].turned {
 		w.touched[name] = touched{at: w.now()}
 	}
+}
+
+// touchVLANs also touches the VLANs of the ports and LAGs touched, and reports whether any VLAN is touched.
+func (w *operWriter) touchVLANs(members map[member]*vlanMember) (any bool) {
+	for m := range members {
+		if when, is := w.touched[m.port]; is && w.touched[m.group].at.IsZero() {
+			w.touched[m.group] = touched{at: when.at}
+		}
+	}
+	for name := range w.touched {
+		_, vlan := schema.VLANNumber(name)
+		any = any || vlan
+	}
+	return any
 }
 
 // turn records that a port was seen to change.
@@ -203,8 +239,12 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	if !o.applied {
 		return nil
 	}
+	var vlans map[string]bool
+	if len(w.touched) > 0 && w.touchVLANs(o.asic.vlanMembers) {
+		vlans = o.asic.vlansUp()
+	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
-		appl, state, word, there := o.operOf(name)
+		appl, state, word, there := o.operOf(name, vlans)
 		when := w.touched[name]
 		if !w.initDone {
 			when = touched{}
@@ -216,6 +256,9 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 			return err
 		}
 		delete(w.touched, name)
+		if !there {
+			delete(w.seen, name)
+		}
 	}
 	if !w.initDone && o.ready {
 		if err := w.ports.Set(ctx, schema.PortInitDone, swss.FieldValues{"lanes": "0"}); err != nil {
@@ -242,9 +285,11 @@ func (a *asic) speedOf(name string) string {
 
 // writeAppl writes the state and the speed, and the time of the change if the state has changed.
 func (w *operWriter) writeAppl(ctx context.Context, table, name, word, speed string, when touched) error {
-	at, turned, flap := "", "", ""
-	if table != schema.AppLAGMember && !when.at.IsZero() {
-		at = strconv.FormatInt(when.at.UnixNano(), 10)
+	at, turned, flap, since := "", "", "", ""
+	if table != schema.AppLAGMember {
+		at, since = nanoseconds(when.at), nanoseconds(w.see(name, word, when))
+	}
+	if at != "" {
 		if when.turned {
 			turned = "turned"
 		}
@@ -252,8 +297,31 @@ func (w *operWriter) writeAppl(ctx context.Context, table, name, word, speed str
 			flap = when.at.UTC().Format(sonicTime)
 		}
 	}
-	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned, flap, speed)
+	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned, flap, speed,
+		since)
 	return err
+}
+
+// see records the state of a port, LAG or VLAN, and returns since when it is so.
+func (w *operWriter) see(name, word string, when touched) time.Time {
+	was, is := w.seen[name]
+	now := seen{word, when.at}
+	switch {
+	case !is && now.since.IsZero():
+		now.since = w.now()
+	case is && was.word == word && !when.turned:
+		now = was
+	}
+	w.seen[name] = now
+	return now.since
+}
+
+// nanoseconds returns a time in ns since 1970, or "" if it is zero.
+func nanoseconds(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(at.UnixNano(), 10)
 }
 
 // writeState writes the state of a port or LAG in the ASIC. If it is not there, the state is written only to a row that
@@ -270,7 +338,7 @@ func (w *operWriter) writeState(ctx context.Context, table, name, word string, t
 		return swss.NewTable(w.state, table).Set(ctx, name, row)
 	}
 	keys := []string{table + w.state.Separator() + name}
-	if _, err := w.state.Run(ctx, w.script, keys, word, "", "", "", ""); err != nil {
+	if _, err := w.state.Run(ctx, w.script, keys, word, "", "", "", "", ""); err != nil {
 		return err
 	}
 	return swss.NewTable(w.state, table).HDel(ctx, name, schema.FieldNetdevOperStatus)

@@ -25,7 +25,7 @@ func TestOperNatively(t *testing.T) {
 			key, put := one("T:a", "T:b"), one("", "oper_status", "mtu", "DEL")
 			value := one("unknown", "up", "down")
 			args := []any{one("up", "down"), one("", fmt.Sprint(n)), one("", "turned"), one("", "then"),
-				one("", "0", "100000")}
+				one("", "0", "100000"), one("", "99")}
 			rows := map[*swss.DB]map[string]string{}
 			for db, script := range scripts {
 				switch c := db.Client(); put {

@@ -71,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		orch.LedgerTable{Name: schema.AppPort, State: schema.StatePort, StateKey: stateKey, Adds: operAdds},
 		orch.LedgerTable{Name: schema.AppLAG, State: schema.StateLAG, Adds: operAdds},
 		orch.LedgerTable{Name: schema.AppLAGMember, State: schema.StateLAGMember, StateKey: stateKey, Adds: operAdds},
-		orch.LedgerTable{Name: schema.AppVLAN, State: schema.StateVLAN},
+		orch.LedgerTable{Name: schema.AppVLAN, State: schema.StateVLAN, Adds: operAdds},
 		orch.LedgerTable{Name: schema.AppVLANMember, State: schema.StateVLANMember, StateKey: stateKey})
 	config := cfg.Redis.DB(swss.ConfigDB)
 	cfg.Daemon.Watch().Add(o.leftovers())
@@ -107,6 +107,9 @@ func (o *Orch) pass(ctx context.Context) error {
 			if p := o.asic.ports[k.Key]; p != nil && p.lag != "" {
 				o.oper.touch(p.lag) // its speed may change
 			}
+		}
+		if k.Table == schema.AppVLAN {
+			o.oper.touch(k.Key)
 		}
 	}
 	if _, done := o.ledger.Rows[orch.Row(schema.AppPort, schema.PortConfigDone)]; done {

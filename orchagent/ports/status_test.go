@@ -1,6 +1,7 @@
 package ports
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -131,8 +132,8 @@ func TestFlexCounterRow(t *testing.T) {
 	}
 }
 
-// The row of a port or PortChannel contains the time of its last change, also after a restart. Changes that no
-// orchagent saw have no time.
+// The row of a port or PortChannel contains the time of its last change, also after a restart. Until it changes, this
+// is the time when it came to be. Changes that no orchagent saw have no time.
 func TestLastChange(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
@@ -147,7 +148,7 @@ func TestLastChange(t *testing.T) {
 			}
 		}
 	}
-	want("nothing was seen yet", "")
+	want("it has never changed", strconv.FormatInt(b.Daemon.TimeOfDay().UnixNano(), 10))
 	turn := func(oper sai.Enum) string {
 		t.Helper()
 		if err := b.orch.Notify(b.Ctx, sai.PortState{Port: oid, Oper: oper}); err != nil {
@@ -178,6 +179,84 @@ func TestLastChange(t *testing.T) {
 		t.Errorf("told anew: the status row has the state %q under portsyncd's name, want up", got)
 	}
 	want("it went down", turn(sai.PortOperStatusDown))
+}
+
+// A VLAN is up while its row requests it and at least one of its members, a port or PortChannel, is up. Its row
+// contains the time of the last change.
+func TestVLANOper(t *testing.T) {
+	b := newSwitch(t)
+	made := b.Now
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
+	for _, name := range []string{"Vlan10", "Vlan20"} {
+		b.Set(schema.AppVLAN, name, "admin_status", "up")
+		b.Set(schema.AppVLANMember, name+":PortChannel1", "tagging_mode", "tagged")
+	}
+	b.Set(schema.AppVLANMember, "Vlan20:Ethernet4", "tagging_mode", "tagged")
+	later := func(what func()) {
+		b.Now = b.Now.Add(time.Minute)
+		b.Step()
+		what()
+		b.Step()
+	}
+	notify := func(port string, oper sai.Enum) func() {
+		return func() {
+			oid, _, _ := b.orch.Port(port)
+			if err := b.orch.Notify(b.Ctx, sai.PortState{Port: oid, Oper: oper}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := func(what string, rows ...string) {
+		t.Helper()
+		var got []string
+		for _, name := range []string{"Vlan10", "Vlan20"} {
+			row := b.Row(swss.ApplDB, schema.AppVLAN, name)
+			at, _ := strconv.ParseInt(row["last_change"], 10, 64)
+			got = append(got, fmt.Sprintf("%s since %v", row["oper_status"], time.Unix(0, at).Sub(made).Minutes()))
+		}
+		if diff := cmp.Diff(rows, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	b.Step()
+	want("all ports are down", "down since 0", "down since 0")
+	later(notify("Ethernet4", sai.PortOperStatusUp))
+	want("a port comes up", "down since 0", "up since 1")
+	later(notify("Ethernet0", sai.PortOperStatusUp))
+	want("the PortChannel comes up", "up since 2", "up since 1")
+	later(notify("Ethernet4", sai.PortOperStatusDown))
+	want("the PortChannel still is", "up since 2", "up since 1")
+	later(func() { b.Del(schema.AppVLANMember, "Vlan20:PortChannel1") })
+	want("the PortChannel leaves", "up since 2", "down since 4")
+	later(func() { b.Set(schema.AppVLANMember, "Vlan20:PortChannel1", "tagging_mode", "tagged") })
+	later(func() { b.Set(schema.AppVLAN, "Vlan10", "admin_status", "down") })
+	want("one has it again, one is taken down", "down since 6", "up since 5")
+	later(func() { b.Set(schema.AppVLAN, "Vlan10", "admin_status", "up") })
+	later(func() { b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "disabled") })
+	want("the PortChannel has no member that sends", "down since 8", "down since 8")
+	later(func() { b.Del(schema.AppVLAN, "Vlan10") })
+	later(func() { b.Set(schema.AppVLAN, "Vlan10", "admin_status", "up") })
+	want("one was made again", "down since 10", "down since 8")
+}
+
+// The row of a port that is lost has the time of the last change again.
+func TestLastChangeOfLostRow(t *testing.T) {
+	b := newSwitch(t)
+	oid, _, _ := b.orch.Port("Ethernet0")
+	b.Now = b.Now.Add(time.Minute)
+	b.Step()
+	if err := b.orch.Notify(b.Ctx, sai.PortState{Port: oid, Oper: sai.PortOperStatusUp}); err != nil {
+		t.Fatal(err)
+	}
+	was := b.Row(swss.ApplDB, schema.AppPort, "Ethernet0")
+	b.Now = b.Now.Add(time.Minute)
+	b.Redis.DB(swss.ApplDB).Client().Del(b.Ctx, schema.AppPort+":Ethernet0")
+	b.port("Ethernet0", "1,2,3,4")
+	b.Step()
+	if got := b.Row(swss.ApplDB, schema.AppPort, "Ethernet0"); got["last_change"] != was["last_change"] {
+		t.Errorf("last_change is %q, want %q", got["last_change"], was["last_change"])
+	}
 }
 
 // A port's row has the number of changes of its state, and the times of the last ones, as SONiC's show command reads

@@ -28,6 +28,7 @@ func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
 			continue
 		}
 		delete(o.asic.vlanMembers, m)
+		o.oper.touch(m.group)
 	}
 	o.resetPVIDs(ctx)
 }
@@ -99,6 +100,7 @@ func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 		if _, ok := o.asic.vlans[name]; ok || o.ledger.Refused(k) {
 			continue
 		}
+		o.oper.touch(name)
 		if p.vlans[name] == defaultPVID { // a VLAN member that the ASIC created itself
 			o.asic.vlans[name] = o.asic.chip.vlan
 			continue
@@ -125,6 +127,9 @@ func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
 		case b == nil:
 			o.wait(k, "port", m.port)
 		default:
+			if o.asic.vlanMembers[m] == nil {
+				o.oper.touch(m.group)
+			}
 			var undo orch.Undo
 			if err := o.addVLANMember(ctx, &undo, m, p, b, port); err != nil {
 				o.ledger.Fail(k, "VLAN member", orch.Undone(ctx, &undo, err))

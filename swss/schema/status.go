@@ -104,11 +104,12 @@ func SONiCStatus(stateTable, status string) string {
 	return status
 }
 
-// FieldHWStatus is the field of a row of [StateCOPPTrap] that reports that the trap with this id is in the ASIC. Such a
-// row has the value [HWInstalled]; other traps do not have the field.
+// Fields of a row of [StateCOPPTrap] about the trap with this id. FieldHWStatus has the value [HWInstalled] if the trap
+// is in the ASIC; other traps do not have it. FieldHWError has the reason if the ASIC refused the trap or its group.
 const (
 	FieldHWStatus = "hw_status"
 	HWInstalled   = "installed"
+	FieldHWError  = "hw_error"
 )
 
 // FieldSONiCState is SONiC's field which has the value [SONiCStateOK] in the status row of a port, PortChannel, VLAN or
