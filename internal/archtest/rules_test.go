@@ -361,6 +361,8 @@ var rules = []room{
 	// headers of mirrored frames
 	{name: "tam/erspan"},
 	{name: "tam/flymon", below: rooms("tam/libm")},
+	// high-frequency telemetry, without sockets
+	{name: "tam/hft", below: rooms("tam/ipfix")},
 	// Inband Flow Analyzer, on the wire
 	{name: "tam/ifa"},
 	// the protocol, without sockets

@@ -102,3 +102,31 @@ func TestContinued(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Templates that came on another way change no counter, and no sequence number.
+func TestOutOfBand(t *testing.T) {
+	d, records := NewDecoder(0), 0
+	data := func(sequence byte) []byte {
+		m := message("0100 0006 0001")
+		m[11] = sequence
+		return m
+	}
+	template := message("0002 000c 0100 0001 0007 0002 0100 0006 0009")
+	for _, b := range [][]byte{nil, data(5), data(6), nil, data(7)} {
+		var err error
+		if b == nil {
+			err = d.OutOfBand(template)
+		} else {
+			err = d.Message(b, func(*DataRecord) { records++ })
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if want := (Counts{Messages: 3, Records: 3}); d.Counts() != want || records != 3 {
+		t.Errorf("%+v, %d records, want %+v", d.Counts(), records, want)
+	}
+	if err := d.OutOfBand(message("0002 000c 0005 0001 0007 0002")); err == nil {
+		t.Error("a fault is not reported")
+	}
+}

@@ -113,6 +113,7 @@ type Decoder struct {
 	maxSpecs   int // limit of specs
 	learned    map[elementKey]*Element
 	check      func(*Template) (field int, reason string) // nil if every template is accepted
+	outside    bool                                       // true if the current message is not of the sequence
 	fault      error                                      // first fault in the current message
 	faults     int                                        // number of faults in the current message
 
@@ -192,7 +193,7 @@ func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	if d.fault != nil {
 		d.counts.Bad++
 	}
-	if dom.late == 0 {
+	if dom.late == 0 && !d.outside {
 		dom.next = binary.BigEndian.Uint32(b[8:]) + uint32(d.counts.Records-before)
 		dom.sound = d.fault == nil && d.counts.WithoutTemplate == unread
 	}
@@ -204,6 +205,16 @@ func (d *Decoder) fail(offset int, field, format string, args ...any) {
 	if d.faults++; d.faults == 1 {
 		d.fault = wrong(offset, field, format, args...)
 	}
+}
+
+// OutOfBand decodes a message with templates that came on another way, such as a file. It has no place in the sequence
+// of the exporter's messages, and its data are ignored. It returns faults as [Decoder.Message] does.
+func (d *Decoder) OutOfBand(b []byte) error {
+	before := d.counts
+	d.outside = true
+	err := d.Message(b, func(*DataRecord) {})
+	d.outside, d.counts = false, before
+	return err
 }
 
 // header decodes a message's header and evaluates its sequence number.
@@ -229,7 +240,9 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 		dom = &domain{templates: map[uint16]*Template{}}
 		d.domains[id] = dom
 	}
-	d.sequence(dom, binary.BigEndian.Uint32(b[8:]))
+	if !d.outside {
+		d.sequence(dom, binary.BigEndian.Uint32(b[8:]))
+	}
 	d.record.Exported = time.Unix(int64(binary.BigEndian.Uint32(b[4:])), 0).UTC()
 	return dom, nil
 }
