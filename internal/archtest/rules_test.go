@@ -229,6 +229,8 @@ var rules = []room{
 	// IPFIX to other collectors
 	{name: "collector/export", below: rooms(`
 		collector collector/marks saisim/tailstamp saisim/drop tam/altmark tam/ipfix`)},
+	// streams of high-frequency telemetry as text
+	{name: "collector/hftread", below: rooms("sai tam/hft tam/ipfix")},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
 		tam/ifa tam/libm tam/record tam/sflow`)},

@@ -37,7 +37,8 @@ type Record struct {
 // Counts holds the counters of a [Decoder].
 type Counts struct {
 	ipfix.Counts
-	Statistics uint64 `json:"statistics"` // values of records
+	Samples    uint64 `json:"samples"`    // records with statistics
+	Statistics uint64 `json:"statistics"` // values of these records
 	Other      uint64 `json:"other_records"`
 	// Refused counts records whose time is impossible.
 	Refused uint64 `json:"records_refused"`
@@ -99,8 +100,8 @@ type options struct {
 }
 
 // NewDecoder returns a decoder. Elements of this enterprise number are those of a conforming stream; zero means
-// [ipfix.DefaultEnterprise]. interval is the time between records, or zero if it is unknown. event, unless it is nil, is
-// called for each event, before the record that causes it.
+// [ipfix.DefaultEnterprise]. interval is the time between records, or zero if it is unknown. event is called for each
+// event, before the record that causes it. It may be nil.
 func NewDecoder(enterprise uint32, interval time.Duration, event func(Event)) (*Decoder, error) {
 	if enterprise == 0 {
 		enterprise = ipfix.DefaultEnterprise
@@ -137,8 +138,8 @@ func (d *Decoder) Streams() (all []Cadence) {
 }
 
 // Messages decodes messages that follow each other, as a datagram of generic netlink has them, and calls each for every
-// record. It returns an [*ipfix.Error] with the first fault, whose offset counts from the beginning of b. What follows a
-// message of impossible length cannot be read.
+// record. It returns an [*ipfix.Error] with the first fault, whose offset counts from the beginning of b. Messages
+// after one of impossible length cannot be read.
 func (d *Decoder) Messages(b []byte, each func(*Record)) error {
 	return split(b, func(message []byte) error {
 		d.message, d.fault = message, nil
@@ -167,6 +168,26 @@ func split(b []byte, read func(message []byte) error) (first error) {
 			return first
 		}
 	}
+}
+
+// Lacks reports whether messages have a data set whose template is neither held nor in front of it. A reader that gets
+// templates by sessions then reads the sessions again, and loses nothing.
+func (d *Decoder) Lacks(b []byte) bool {
+	lacks := false
+	_ = split(b, func(m []byte) error {
+		if len(m) < headerLen {
+			return nil
+		}
+		domain, templates := binary.BigEndian.Uint32(m[12:]), false
+		for at := headerLen; at+setHeaderLen <= len(m); {
+			id, n := binary.BigEndian.Uint16(m[at:]), int(binary.BigEndian.Uint16(m[at+2:]))
+			templates = templates || id < firstTemplate
+			lacks = lacks || id >= firstTemplate && !templates && d.ipfix.Template(domain, id) == nil
+			at += max(n, setHeaderLen)
+		}
+		return nil
+	})
+	return lacks
 }
 
 // Session adds the templates of a session, as in session_config, and the names of its objects by label. Names that the
@@ -292,7 +313,8 @@ func (d *Decoder) statistic(f *ipfix.FieldSpec, index uint16) (s Statistic, form
 	return s, SONiC, ""
 }
 
-// optionsOf returns the places of the values in options records of a template, or nil if the decoder does not read them.
+// optionsOf returns the places of the values in options records of a template, or nil if the decoder does not read
+// them.
 func optionsOf(t *ipfix.Template) *options {
 	o := &options{-1, -1, -1, -1, -1}
 	for i := range t.Fields {
@@ -420,6 +442,7 @@ func (d *Decoder) sample(r *ipfix.DataRecord, l *layout, each func(*Record)) {
 		v, _ := ipfix.Unsigned(b)
 		out.Values = append(out.Values, v)
 	}
+	d.counts.Samples++
 	d.counts.Statistics += uint64(len(out.Values))
 	d.follow(out, l, k)
 	each(out)

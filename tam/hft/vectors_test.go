@@ -180,6 +180,25 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A decoder reports that it needs a template before it decodes what needs it.
+func TestLacks(t *testing.T) {
+	d := newDecoder(t, 0, nil)
+	for _, c := range []struct {
+		messages string
+		want     bool
+	}{
+		{vectorRecords, true}, {vectorUnknown, true}, {vectorTemplates, false}, {"", false}, {"000a", false},
+		{"000a0014 00000000 00000000 00000000 01000000", true},
+	} {
+		if got := d.Lacks(octets(t, c.messages)); got != c.want {
+			t.Errorf("%s: %v, want %v", c.messages, got, c.want)
+		}
+	}
+	if err := d.Session(octets(t, vectorTemplates), nil); err != nil || d.Lacks(octets(t, vectorRecords)) {
+		t.Errorf("%v; templates that are held are missing", err)
+	}
+}
+
 // Templates of something else are neither faults nor records of a stream.
 func TestOther(t *testing.T) {
 	d := newDecoder(t, 0, nil)
@@ -221,6 +240,7 @@ func FuzzMessages(f *testing.F) {
 		d := newDecoder(t, 0, func(e Event) { _ = e.Text() })
 		_ = d.Session(two, map[uint16]string{1: "Ethernet0"})
 		for _, b := range [][]byte{one, two, one} {
+			_ = d.Lacks(b)
 			err := d.Messages(b, func(r *Record) {
 				if len(r.Values) != len(r.Columns) || r.At < 0 {
 					t.Errorf("%d values of %d columns at %d", len(r.Values), len(r.Columns), r.At)
