@@ -59,7 +59,7 @@ var rules = []room{
 		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
 		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile
-		collector/export collector collector/marks
+		collector/export collector/hftread collector collector/marks
 		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
@@ -269,6 +269,8 @@ var rules = []room{
 	{name: "host/lldpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
 	// pings and traceroutes of hostd and hostifd
 	{name: "host/ping", below: rooms("host orch swss swss/schema")},
+	// messages to a group of generic netlink
+	{name: "host/genl", modules: []string{netlink, xsys}},
 	// frames and names; nothing of a chip
 	{name: "host/cpuport"},
 	// zebra's FPM
