@@ -58,7 +58,8 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile
+		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/hftmetrics mgmt/results mgmt mgmt/auth
+		mgmt/access mgmt/configfile
 		collector/export collector/hftread collector collector/marks
 		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
@@ -192,6 +193,8 @@ var rules = []room{
 	{name: "mgmt/outputs/alertmanager", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
+	// records of high-frequency telemetry as metrics
+	{name: "mgmt/hftmetrics", below: rooms("mgmt/metrics collector/hftread tam/hft tam/ipfix")},
 	// results of a collector of alternate marking, as rows
 	{name: "mgmt/results", below: rooms("collector/marks swss swss/schema internal/grace"), clock: true},
 	// spools, and retries with backoff
