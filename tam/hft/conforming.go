@@ -38,10 +38,10 @@ type conforming struct {
 	waiting int             // records in the message
 }
 
-func newConforming(s *Stream, columns []Column, first uint16, number uint32) (writer, error) {
+func newConforming(s *Stream, columns []Column, first uint16) (writer, error) {
 	w := &conforming{stream: s}
 	c := ipfix.Config{Domain: s.config.Domain, Enterprise: s.config.Enterprise, Size: s.config.Size,
-		Refresh: s.config.Refresh, RefreshMessages: s.config.RefreshMessages, FirstID: first, Sequence: number,
+		Refresh: s.config.Refresh, RefreshMessages: s.config.RefreshMessages, FirstID: first,
 		Kinds: []*ipfix.Kind{&fieldOptions, &streamOptions}}
 	elements := map[uint16]*ipfix.Element{}
 	for i := range s.split(len(columns)) {
@@ -92,6 +92,8 @@ func optionsRecord(k *ipfix.Kind, values ...ipfix.Value) *ipfix.Record {
 	}
 	return r
 }
+
+func (w *conforming) begin(sequence uint32) { w.encoder.Continue(sequence) }
 
 func (w *conforming) sequence() uint32 { return w.encoder.Sequence() }
 

@@ -11,9 +11,9 @@
 //
 // # Reconfiguration
 //
-// [Stream.Configure] changes the columns of a running stream. It sends the records before the change, and then uses
-// templates with new ids. A label belongs to one object as long as the stream exists ([Labels]): so a reader whose
-// names are newer or older than a record never takes one object for another.
+// [Stream.Prepare] makes templates for other columns while a stream runs, and [Stream.Switch] begins to use them after
+// the records before. The templates have new ids. A label belongs to one object as long as the stream exists
+// ([Labels]). So a reader whose names are newer or older than a record never takes one object for another.
 //
 // A [Decoder] decodes both formats, which differ by the enterprise number, and does not trust its input. It follows
 // each stream over changes of templates, and reports each time at which a gap differs from the interval.

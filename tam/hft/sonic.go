@@ -97,8 +97,8 @@ type sonic struct {
 	sent      bool // true if templates were sent
 }
 
-func newSONiC(s *Stream, columns []Column, first uint16, number uint32) (writer, error) {
-	w := &sonic{stream: s, number: number, message: make([]byte, 0, s.config.Size)}
+func newSONiC(s *Stream, columns []Column, first uint16) (writer, error) {
+	w := &sonic{stream: s, message: make([]byte, 0, s.config.Size)}
 	for i := range s.split(len(columns)) {
 		from, to := s.part(i, len(columns))
 		t, err := newTemplate(first+uint16(i), columns[from:to])
@@ -116,6 +116,8 @@ func (w *sonic) templates() (b []byte) {
 	}
 	return b
 }
+
+func (w *sonic) begin(sequence uint32) { w.number = sequence }
 
 func (w *sonic) sequence() uint32 { return w.number + uint32(w.records) }
 

@@ -63,16 +63,23 @@ type Message = ipfix.Message
 type Stream struct {
 	config  Config
 	send    func(Message)
-	columns []Column
 	objects map[uint16]string // object of each label that was ever used
-	writer  writer            // nil while the stream has no columns
-	first   uint16            // first template id, and number of ids
-	ids     int
-	number  uint32 // sequence number of the next record while there is no writer
+	setup                     // of the records that are encoded
+	next    *setup            // prepared; nil if there is none
+	number  uint32            // sequence number of the next record while there is no writer
+}
+
+// A setup is a configuration of a stream.
+type setup struct {
+	columns []Column
+	writer  writer // nil if there are no columns
+	first   uint16 // first template id
+	ids     int    // number of template ids
 }
 
 // A writer encodes the records of one configuration of a stream.
 type writer interface {
+	begin(sequence uint32) // is called before the first record
 	// sample encodes a record; at is in nanoseconds since 1970. The values are as many as the columns.
 	sample(now time.Time, at int64, values []uint64) error
 	flush()
@@ -102,43 +109,75 @@ func NewStream(c Config, send func(Message)) (*Stream, error) {
 	return &Stream{config: c, send: send, objects: map[uint16]string{}}, nil
 }
 
-// Configure replaces the columns, for the records that follow. The records before are sent first. The columns get
-// templates with new ids; more columns than a message has room for get several, and their records are sent one after
-// the other. No columns end the stream until it gets some. On an error, which names the column, nothing is changed.
+// Configure replaces the columns, for the records that follow. It is Prepare and Switch in one.
 func (s *Stream) Configure(columns []Column) error {
-	if err := s.check(columns); err != nil {
+	if _, err := s.Prepare(columns); err != nil {
 		return err
 	}
+	s.Switch()
+	return nil
+}
+
+// Prepare makes templates for other columns, which Switch begins to use, and returns the messages with these templates,
+// as Templates does. So readers can get the templates before the first record that needs them, while the stream goes
+// on. The templates have new ids. More columns than a message has room for get several templates, and their records are
+// sent one after the other. No columns end the stream until it gets some. On an error, which names the column, nothing
+// is changed. Columns that were prepared before and not used are dropped.
+func (s *Stream) Prepare(columns []Column) (templates []byte, err error) {
+	if err := s.check(columns); err != nil {
+		return nil, err
+	}
+	n := setup{columns: columns}
 	parts := s.split(len(columns))
-	n := parts
-	if s.config.Format == Conforming && parts > 0 {
-		n += optionTemplates
+	if n.ids = parts; s.config.Format == Conforming && parts > 0 {
+		n.ids += optionTemplates
 	}
-	first, ok := s.config.IDs.Take(n)
-	if !ok {
-		return fmt.Errorf("hft: no %d consecutive template ids that are not in use", n)
+	var ok bool
+	if n.first, ok = s.config.IDs.Take(n.ids); !ok {
+		return nil, fmt.Errorf("hft: no %d consecutive template ids that are not in use", n.ids)
 	}
-	var w writer
-	var err error
-	number := s.Sequence() // that of the records that wait counts, too: they are sent below
 	switch {
 	case parts == 0:
 	case s.config.Format == Conforming:
-		w, err = newConforming(s, columns, first, number)
+		n.writer, err = newConforming(s, columns, n.first)
 	default:
-		w, err = newSONiC(s, columns, first, number)
+		n.writer, err = newSONiC(s, columns, n.first)
 	}
 	if err != nil {
-		s.config.IDs.Release(first, n)
-		return err
+		s.config.IDs.Release(n.first, n.ids)
+		return nil, err
 	}
-	s.Flush()
-	s.config.IDs.Release(s.first, s.ids)
+	if s.next != nil {
+		s.config.IDs.Release(s.next.first, s.next.ids)
+	}
+	s.next = &n
 	for _, c := range columns {
 		s.objects[c.Label] = objectKey(&c)
 	}
-	s.columns, s.writer, s.first, s.ids, s.number = columns, w, first, n, number
-	return nil
+	return n.templates(), nil
+}
+
+// Switch begins to use the columns that were prepared. The records before are sent first. It does nothing if no columns
+// were prepared.
+func (s *Stream) Switch() {
+	if s.next == nil {
+		return
+	}
+	s.Flush()
+	s.number = s.Sequence()
+	s.config.IDs.Release(s.first, s.ids)
+	s.setup, s.next = *s.next, nil
+	if s.writer != nil {
+		s.writer.begin(s.number)
+	}
+}
+
+// templates returns the messages with the templates of the setup.
+func (n *setup) templates() []byte {
+	if n.writer == nil {
+		return nil
+	}
+	return n.writer.templates()
 }
 
 // objectKey identifies the object of a column.
@@ -196,12 +235,7 @@ func (s *Stream) Sequence() uint32 {
 // Templates returns messages with the templates of the present columns in SONiC's format, one after the other. It is
 // what SAI_TAM_TEL_TYPE_ATTR_IPFIX_TEMPLATES returns, and session_config holds. It returns nil for a stream without
 // columns, and for a conforming stream, whose readers need more than templates.
-func (s *Stream) Templates() []byte {
-	if s.writer == nil {
-		return nil
-	}
-	return s.writer.templates()
-}
+func (s *Stream) Templates() []byte { return s.setup.templates() }
 
 // Sample encodes the values of the columns at an instant, in nanoseconds since 1970. now is the time of export. An
 // error means that nothing was encoded.

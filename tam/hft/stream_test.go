@@ -75,6 +75,51 @@ func TestSONiC(t *testing.T) {
 	}
 }
 
+// The templates of other columns are known before the stream switches to them. Columns that are replaced before they
+// were used leave nothing behind.
+func TestPrepare(t *testing.T) {
+	for _, format := range []Format{SONiC, Conforming} {
+		var got []string
+		d, ids := newDecoder(t, 10, nil), &TemplateIDs{}
+		c := Config{Format: format, Size: ipfix.MaxSize, Refresh: time.Minute, RefreshMessages: 100, IDs: ids}
+		s := newStream(t, c, []Column{port("Ethernet0", 1, 0)}, func(m Message) {
+			if err := d.Messages(m.Bytes, func(r *Record) {
+				got = append(got, fmt.Sprint(r.At, ":", r.Columns[0].Label))
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		s.Switch() // nothing is prepared
+		sample(t, s, time.Unix(1, 0), 10, 5)
+		for _, name := range []uint16{2, 3} {
+			templates, err := s.Prepare([]Column{port(fmt.Sprint("Ethernet", 4*name), name, 0)})
+			if err != nil || (templates != nil) != (format == SONiC) ||
+				templates != nil && bytes.Equal(templates, s.Templates()) {
+				t.Errorf("%s: templates %x: %v", format, templates, err)
+			}
+			sample(t, s, time.Unix(1, 0), int64(10*name), 6)
+		}
+		s.Switch()
+		if len(got) != 3 || s.Sequence() == 0 {
+			t.Errorf("%s: %q were sent before the switch, next record %d", format, got, s.Sequence())
+		}
+		sample(t, s, time.Unix(1, 0), 40, 7)
+		s.Flush()
+		if want := []string{"10:1", "20:1", "30:1", "40:3"}; !slices.Equal(got, want) || d.Counts().Lost != 0 {
+			t.Errorf("%s: %q, want %q; %+v", format, got, want, d.Counts())
+		}
+		used := 0
+		for _, is := range ids.used {
+			if is {
+				used++
+			}
+		}
+		if used != s.ids {
+			t.Errorf("%s: %d template ids are in use, want %d", format, used, s.ids)
+		}
+	}
+}
+
 // A stream without refresh sends no templates: its readers get them from the session.
 func TestTemplatesFromSession(t *testing.T) {
 	d, got := newDecoder(t, 0, nil), ""

@@ -68,7 +68,7 @@ func TestContinued(t *testing.T) {
 	r.Set(0, Uint(1))
 	r.Set(1, Text("Ethernet0"))
 	c := config(about, flow)
-	c.FirstID, c.Sequence, c.Repeat = 300, 7, []Repeated{{0, r}}
+	c.FirstID, c.Repeat = 300, []Repeated{{0, r}}
 	d, got := NewDecoder(0), ""
 	e, err := NewEncoder(c, func(m Message) {
 		if err := d.Message(m.Bytes, func(r *DataRecord) { got += fmt.Sprint(r.ID, ":", r.Sequence, " ") }); err != nil {
@@ -78,6 +78,7 @@ func TestContinued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Continue(7)
 	described := len(e.types)
 	add(t, e, epoch, 1, simple(5))
 	e.Refresh()

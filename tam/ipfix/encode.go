@@ -33,8 +33,6 @@ type Config struct {
 	Kinds           []*Kind
 	// FirstID is the id of the first template. Zero means 256, the lowest.
 	FirstID uint16
-	// Sequence is the number of records that the domain has sent before, by an earlier encoder.
-	Sequence uint32
 	// Repeat lists records that follow the templates whenever these are sent, such as options that describe them.
 	Repeat []Repeated
 	// Describe lists kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may
@@ -103,7 +101,7 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 	if c.FirstID < firstID {
 		return nil, fmt.Errorf("ipfix: first template id %d, want %d or more", c.FirstID, firstID)
 	}
-	e := &Encoder{config: c, send: send, message: make([]byte, 0, c.Size), stale: true, sequence: c.Sequence}
+	e := &Encoder{config: c, send: send, message: make([]byte, 0, c.Size), stale: true}
 	id := int(c.FirstID)
 	for _, k := range append([]*Kind{typeInformation}, c.Kinds...) {
 		if err := k.check(); err != nil {
@@ -135,6 +133,9 @@ func (e *Encoder) TemplateID(kind int) uint16 { return e.kinds[kind+1].base }
 
 // Sequence returns the sequence number of the next record.
 func (e *Encoder) Sequence() uint32 { return e.sequence + uint32(e.records) }
+
+// Continue sets the sequence number of the first record, for a domain whose records before came from another encoder.
+func (e *Encoder) Continue(sequence uint32) { e.sequence = sequence }
 
 // Add adds a record of a kind, given by its index in the Config. If the record does not fit in the current message,
 // that message is sent first. On an error, which explains why the record cannot be encoded, nothing of it is sent.
