@@ -28,8 +28,8 @@ type Datagrams struct {
 	join       *Joiner
 }
 
-// more reports whether further records must be printed.
-func (d *Datagrams) more(ctx context.Context) bool {
+// More reports whether further records must be printed.
+func (d *Datagrams) More(ctx context.Context) bool {
 	return ctx.Err() == nil && (d.Count == 0 || d.Records() < d.Count)
 }
 
@@ -84,7 +84,7 @@ func (d *Datagrams) Read(ctx context.Context, path string) error {
 	}
 	defer in.Close()
 	d.join = NewJoiner(CaptureWait)
-	for d.more(ctx) {
+	for d.More(ctx) {
 		p, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -111,7 +111,7 @@ func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 }
 
 // Receive prints the datagrams that arrive at a socket, until ctx ends.
-func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
+func (d *Datagrams) Receive(ctx context.Context, in Source) error {
 	err := errors.Join(d.receive(ctx, in), d.Report())
 	d.reportLost(in, "datagrams")
 	return err
@@ -119,7 +119,7 @@ func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
 
 // receive prints arriving datagrams until Count records are printed or ctx ends.
 func (d *Datagrams) receive(ctx context.Context, in Source) error {
-	for d.more(ctx) {
+	for d.More(ctx) {
 		p, err := in.Next(ctx)
 		if ctx.Err() != nil {
 			return nil

@@ -13,18 +13,20 @@ import (
 )
 
 func main() {
-	command.Main(func(ctx context.Context, args []string, _ io.Reader, out, errOut io.Writer) int {
-		return run(ctx, args, out, errOut)
-	})
+	command.Main(runWith)
 }
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	return command.Run(ctx, newRoot(), args, nil, out, errOut)
+	return runWith(ctx, args, nil, out, errOut)
+}
+
+func runWith(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	return command.Run(ctx, newRoot(), args, in, out, errOut)
 }
 
 func newRoot() *cobra.Command {
-	daemon, fleet := newDaemon(), newFleet()
-	for _, c := range []*cobra.Command{daemon, fleet} {
+	daemon, fleet, hft := newDaemon(), newFleet(), newHFT()
+	for _, c := range []*cobra.Command{daemon, fleet, hft} {
 		c.Args = func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("%q: this command accepts only flags", args[0])
@@ -33,7 +35,7 @@ func newRoot() *cobra.Command {
 		}
 	}
 	root := command.Root("tamtam-collectd", "Run the collector of a fleet: join and store the reports of switches",
-		daemon, fleet, newSweep())
+		daemon, fleet, newSweep(), hft)
 	command.Examples(root, examples())
 	return root
 }
@@ -51,6 +53,8 @@ tamtam-collectd run --role log --log log --listen 127.0.0.1:4222
 tamtam-collectd run --role ingest,join --nats nats://127.0.0.1:4222 --store store --interface eth1
 tamtam-collectd run --role serve --store store --http :8480`,
 		"tamtam-collectd fleet": `tamtam-collectd fleet --dir fleet --leaves 4 --spines 2 --stamps 1000000`,
+		"tamtam-collectd hft": `# behind tamtam collect hft --format csv, and a "|"
+tamtam-collectd hft --out values.parquet`,
 		"tamtam-collectd sweep": `# one worker for each machine, and the sweep
 tamtam-collectd sweep --work --nats nats://127.0.0.1:4222
 tamtam-collectd sweep sweep.yaml --nats nats://127.0.0.1:4222 --out results`,

@@ -101,7 +101,7 @@ func newCollect() *cobra.Command {
 		"let every client of --gnmi be admin, even if other hosts can reach the address")
 	c.ipfix.flags(cmd)
 	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX(),
-		newCollectSFlow(), newCollectTopology(), newCollectGraphs())
+		newCollectSFlow(), newCollectHFT(), newCollectTopology(), newCollectGraphs())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -16,6 +17,11 @@ type datagramsIn struct {
 	listen, read, iface, format string
 	port                        uint16
 	count                       int64
+
+	// For commands that can do more: a format beside text and json, the path of a Unix socket to listen at, and a
+	// function that reads files which are no captures. The function reports whether it has read the file.
+	further, unix string
+	file          func(ctx context.Context, path string, d *collector.Datagrams) (done bool, err error)
 }
 
 // command completes a command. what is the name of the datagrams, and record that of an item printed from a datagram.
@@ -35,14 +41,20 @@ func (c *datagramsIn) command(
 }
 
 func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (collector.DatagramPrinter, error)) error {
-	asJSON, err := textOrJSON(c.format)
+	var asJSON bool
+	if c.format != c.further {
+		var err error
+		if asJSON, err = textOrJSON(c.format); err != nil {
+			return err
+		}
+	}
 	switch {
-	case err != nil:
-		return err
 	case c.count < 0:
 		return usagef("--count %d: want 0 or more", c.count)
 	case c.read != "" && cmd.Flags().Changed("listen"):
 		return usagef("--read %s and --listen %s: want one of them", c.read, c.listen)
+	case c.unix != "" && (c.read != "" || c.iface != "" || cmd.Flags().Changed("listen")):
+		return usagef("--unix %s: want none of --read, --interface and --listen with it", c.unix)
 	case c.iface != "" && (c.read != "" || cmd.Flags().Changed("listen")):
 		return usagef("--interface %s: want neither --read nor --listen with it", c.iface)
 	}
@@ -55,7 +67,20 @@ func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (col
 		Progress: func(format string, args ...any) { fmt.Fprintf(out, "tamtam: "+format+"\n", args...) }}
 	switch {
 	case c.read != "":
+		if c.file != nil {
+			if done, err := c.file(cmd.Context(), c.read, d); done || err != nil {
+				return err
+			}
+		}
 		return d.Read(cmd.Context(), c.read)
+	case c.unix != "":
+		in, err := capture.ListenUnix(c.unix)
+		if err != nil {
+			return fmt.Errorf("--unix %s: %w", c.unix, err)
+		}
+		defer in.Close()
+		d.Progress("listening at %s", c.unix)
+		return d.Receive(cmd.Context(), in)
 	case c.iface != "":
 		in, err := capture.Listen(c.iface)
 		if err != nil {

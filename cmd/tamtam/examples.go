@@ -51,6 +51,10 @@ tamtam collect --topology leafspine.clab.yml --format json`,
 		"tamtam collect ifa":       `tamtam collect ifa eth1 --every 10s`,
 		"tamtam collect ipfix":     `tamtam collect ipfix --listen :4739 --format json`,
 		"tamtam collect record":    `tamtam collect record --plan plan.json --interval 10s`,
+		"tamtam collect hft": `tamtam collect hft --listen :4739 --redis switch1:6379
+tamtam collect hft --unix /run/tamtam/hft.sock --format json --count 1000
+# every value as a line, from a file with messages of IPFIX or a capture
+tamtam collect hft --read stream.ipfix --format csv`,
 		"tamtam collect sflow": `tamtam collect sflow --listen :6343
 tamtam collect sflow --read sflow.pcap`,
 		"tamtam sim": `tamtam sim --config config_db.json --in Ethernet0=a.pcap --out results

@@ -115,6 +115,10 @@ local own = {
   [61] = {"tamtamDropReasonEgress", "u"},
   [62] = {"tamtamUserMetadata", "u"},
   [63] = {"tamtamClassOfService", "u"},
+  [64] = {"tamtamObjectName", "s"},
+  [65] = {"tamtamObjectLabel", "u"},
+  [66] = {"tamtamSampleInterval", "u"},
+  [67] = {"tamtamReplacedTemplate", "u"},
 }
 
 local element = {}

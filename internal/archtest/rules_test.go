@@ -58,8 +58,9 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile
-		collector/export collector collector/marks
+		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/hftmetrics mgmt/results mgmt mgmt/auth
+		mgmt/access mgmt/configfile
+		collector/export collector/hftread collector collector/marks
 		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
@@ -192,6 +193,8 @@ var rules = []room{
 	{name: "mgmt/outputs/alertmanager", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
+	// records of high-frequency telemetry as metrics
+	{name: "mgmt/hftmetrics", below: rooms("mgmt/metrics collector/hftread tam/hft tam/ipfix")},
 	// results of a collector of alternate marking, as rows
 	{name: "mgmt/results", below: rooms("collector/marks swss swss/schema internal/grace"), clock: true},
 	// spools, and retries with backoff
@@ -229,6 +232,8 @@ var rules = []room{
 	// IPFIX to other collectors
 	{name: "collector/export", below: rooms(`
 		collector collector/marks saisim/tailstamp saisim/drop tam/altmark tam/ipfix`)},
+	// streams of high-frequency telemetry as text
+	{name: "collector/hftread", below: rooms("sai tam/hft tam/ipfix")},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
 		tam/ifa tam/libm tam/record tam/sflow`)},
@@ -267,6 +272,8 @@ var rules = []room{
 	{name: "host/lldpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
 	// pings and traceroutes of hostd and hostifd
 	{name: "host/ping", below: rooms("host orch swss swss/schema")},
+	// messages to a group of generic netlink
+	{name: "host/genl", modules: []string{netlink, xsys}},
 	// frames and names; nothing of a chip
 	{name: "host/cpuport"},
 	// zebra's FPM
@@ -361,6 +368,8 @@ var rules = []room{
 	// headers of mirrored frames
 	{name: "tam/erspan"},
 	{name: "tam/flymon", below: rooms("tam/libm")},
+	// high-frequency telemetry, without sockets
+	{name: "tam/hft", below: rooms("tam/ipfix")},
 	// Inband Flow Analyzer, on the wire
 	{name: "tam/ifa"},
 	// the protocol, without sockets

@@ -220,6 +220,20 @@ func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
 // Fields formats the row.
 func (row FlyMonTask) Fields() map[string]string { return row.layout().row() }
 
+// ParseHFTGroup reads a row of [CfgHFTGroup].
+func ParseHFTGroup(key string, f map[string]string) (HFTGroup, error) { return parse[HFTGroup](key, f) }
+
+// Fields formats the row.
+func (row HFTGroup) Fields() map[string]string { return row.layout().row() }
+
+// ParseHFTProfile reads a row of [CfgHFTProfile].
+func ParseHFTProfile(key string, f map[string]string) (HFTProfile, error) {
+	return parse[HFTProfile](key, f)
+}
+
+// Fields formats the row.
+func (row HFTProfile) Fields() map[string]string { return row.layout().row() }
+
 // ParseIFAFlow reads a row of [AppTAMIFA].
 func ParseIFAFlow(key string, f map[string]string) (IFAFlow, error) { return parse[IFAFlow](key, f) }
 

@@ -55,8 +55,10 @@ type Template struct {
 	ID     uint16
 	Scope  int // the number of leading fields that are scope fields
 	Fields []FieldSpec
-	least  int // minimum size of a record of this template, in bytes
-	types  *typeSpec
+	// Meaning holds what the user of the decoder derives from the fields. The decoder drops it with the template.
+	Meaning any
+	least   int // minimum size of a record of this template, in bytes
+	types   *typeSpec
 }
 
 // A DataRecord is a received record. Its values are valid only until the callback returns.
@@ -91,7 +93,7 @@ type Counts struct {
 const (
 	MaxDomains   = 64   // observation domains
 	MaxTemplates = 2048 // in all domains together
-	MaxFields    = 512  // per template
+	MaxFields    = 512  // per template, unless [Decoder.AllowFields] allows more
 	maxSpecs     = 1 << 14
 
 	// The exporter restarted if its sequence number is more than lateRecords behind, or behind in lateMessages messages
@@ -107,9 +109,13 @@ type Decoder struct {
 	specs      int // number of fields of all templates
 	counts     Counts
 	record     DataRecord
+	maxFields  int // limit of the fields of a template
+	maxSpecs   int // limit of specs
 	learned    map[elementKey]*Element
-	fault      error // first fault in the current message
-	faults     int   // number of faults in the current message
+	check      func(*Template) (field int, reason string) // nil if every template is accepted
+	outside    bool                                       // true if the current message is not of the sequence
+	fault      error                                      // first fault in the current message
+	faults     int                                        // number of faults in the current message
 
 	memory    *Memory // nil if only the decoder's own limits apply
 	held      int     // estimated bytes that the decoder holds
@@ -133,7 +139,31 @@ func NewDecoder(enterprise uint32) *Decoder {
 	if enterprise == 0 {
 		enterprise = DefaultEnterprise
 	}
-	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}, learned: map[elementKey]*Element{}}
+	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}, learned: map[elementKey]*Element{},
+		maxFields: MaxFields, maxSpecs: maxSpecs}
+}
+
+// AllowFields replaces the limits of fields, for exporters with long templates: that of a template, and that of all
+// templates together. A message has room for no more than 16377 fields of a template.
+func (d *Decoder) AllowFields(template, all int) { d.maxFields, d.maxSpecs = template, all }
+
+// Check makes the decoder call f for each valid template that it receives. If f returns a reason, the template is
+// refused, and the reason is the fault of this field of the template. A negative field is the template itself.
+func (d *Decoder) Check(f func(*Template) (field int, reason string)) { d.check = f }
+
+// Withdraw drops a template that its exporter uses no more. Its sets are then without a template.
+func (d *Decoder) Withdraw(domain uint32, template uint16) {
+	if dom := d.domains[domain]; dom != nil {
+		d.drop(dom, template)
+	}
+}
+
+// Template returns a template that the decoder holds, or nil.
+func (d *Decoder) Template(domain uint32, template uint16) *Template {
+	if dom := d.domains[domain]; dom != nil {
+		return dom.templates[template]
+	}
+	return nil
 }
 
 // Counts returns the counters.
@@ -163,7 +193,7 @@ func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	if d.fault != nil {
 		d.counts.Bad++
 	}
-	if dom.late == 0 {
+	if dom.late == 0 && !d.outside {
 		dom.next = binary.BigEndian.Uint32(b[8:]) + uint32(d.counts.Records-before)
 		dom.sound = d.fault == nil && d.counts.WithoutTemplate == unread
 	}
@@ -175,6 +205,16 @@ func (d *Decoder) fail(offset int, field, format string, args ...any) {
 	if d.faults++; d.faults == 1 {
 		d.fault = wrong(offset, field, format, args...)
 	}
+}
+
+// OutOfBand decodes a message with templates that came on another way, such as a file. It has no place in the sequence
+// of the exporter's messages, and its data are ignored. It returns faults as [Decoder.Message] does.
+func (d *Decoder) OutOfBand(b []byte) error {
+	before := d.counts
+	d.outside = true
+	err := d.Message(b, func(*DataRecord) {})
+	d.outside, d.counts = false, before
+	return err
 }
 
 // header decodes a message's header and evaluates its sequence number.
@@ -200,7 +240,9 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 		dom = &domain{templates: map[uint16]*Template{}}
 		d.domains[id] = dom
 	}
-	d.sequence(dom, binary.BigEndian.Uint32(b[8:]))
+	if !d.outside {
+		d.sequence(dom, binary.BigEndian.Uint32(b[8:]))
+	}
 	d.record.Exported = time.Unix(int64(binary.BigEndian.Uint32(b[4:])), 0).UTC()
 	return dom, nil
 }
@@ -320,8 +362,8 @@ func (d *Decoder) readTemplate(r *reader, t *Template, n int, options bool) (who
 	switch {
 	case t.ID < firstID:
 		d.fail(start, "template id", "%d, want %d and more", t.ID, firstID)
-	case n > MaxFields:
-		d.fail(start+2, "field count", "%d, want at most %d", n, MaxFields)
+	case n > d.maxFields:
+		d.fail(start+2, "field count", "%d, want at most %d", n, d.maxFields)
 	}
 	if options {
 		if r.left() < 2 {
@@ -337,6 +379,7 @@ func (d *Decoder) readTemplate(r *reader, t *Template, n int, options bool) (who
 		return false
 	}
 	t.Fields = make([]FieldSpec, n)
+	first, before := r.at, d.faults
 	for i := range t.Fields {
 		if !d.readSpec(r, t, i) {
 			return false
@@ -346,7 +389,28 @@ func (d *Decoder) readTemplate(r *reader, t *Template, n int, options bool) (who
 		d.fail(start, "template", "%d has records of no bytes, want one and more", t.ID)
 	}
 	t.types = typesOf(t)
+	if d.check != nil && d.faults == before {
+		d.checked(t, start, first)
+	}
 	return true
+}
+
+// checked reports the fault that the user of the decoder finds in a template. start and first are the offsets of the
+// template and of its first field.
+func (d *Decoder) checked(t *Template, start, first int) {
+	field, reason := d.check(t)
+	switch {
+	case reason == "":
+	case field < 0:
+		d.fail(start, "template", "%d: %s", t.ID, reason)
+	default:
+		for _, f := range t.Fields[:field] {
+			if first += 4; f.Enterprise != 0 {
+				first += 4
+			}
+		}
+		d.fail(first, "template", "%d, field %d: %s", t.ID, field+1, reason)
+	}
 }
 
 // readSpec reads a field of a template. It returns false if the set ends too early.
@@ -392,8 +456,8 @@ func (d *Decoder) keep(dom *domain, t *Template, at int) {
 	}
 	d.drop(dom, t.ID)
 	switch {
-	case d.templates+1 > MaxTemplates || d.specs+len(t.Fields) > maxSpecs:
-		d.fail(at, "template", "%d, beyond %d templates with %d fields in all", t.ID, MaxTemplates, maxSpecs)
+	case d.templates+1 > MaxTemplates || d.specs+len(t.Fields) > d.maxSpecs:
+		d.fail(at, "template", "%d, beyond %d templates with %d fields in all", t.ID, MaxTemplates, d.maxSpecs)
 		return
 	case d.unlearned && slices.ContainsFunc(t.Fields, (FieldSpec).undescribed):
 		d.fail(at, "template", "%d, with an element that was not kept: want its description again, before the template", t.ID)

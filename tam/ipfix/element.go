@@ -147,6 +147,7 @@ var standard = []Element{
 	{ID: 136, Name: "flowEndReason", Type: Unsigned8, Semantics: Identifier},
 	{ID: 138, Name: "observationPointId", Type: Unsigned64, Semantics: Identifier},
 	{ID: 144, Name: "exportingProcessId", Type: Unsigned32, Semantics: Identifier},
+	{ID: 145, Name: "templateId", Type: Unsigned16, Semantics: Identifier},
 	{ID: 148, Name: "flowId", Type: Unsigned64, Semantics: Identifier},
 	{ID: 149, Name: "observationDomainId", Type: Unsigned32, Semantics: Identifier},
 	{ID: 150, Name: "flowStartSeconds", Type: DateTimeSeconds},
@@ -165,6 +166,7 @@ var standard = []Element{
 	{ID: 253, Name: "egressPhysicalInterface", Type: Unsigned32, Semantics: Identifier},
 	{ID: 256, Name: "ethernetType", Type: Unsigned16, Semantics: Identifier},
 	{ID: 258, Name: "collectionTimeMilliseconds", Type: DateTimeMilliseconds},
+	{ID: 287, Name: "informationElementIndex", Type: Unsigned16, Semantics: Identifier},
 	{ID: 303, Name: "informationElementId", Type: Unsigned16, Semantics: Identifier},
 	{ID: 304, Name: "selectorAlgorithm", Type: Unsigned16, Semantics: Identifier},
 	{ID: 312, Name: "dataLinkFrameSize", Type: Unsigned16, Semantics: Quantity, Units: Octets},
@@ -260,6 +262,13 @@ var own = []Element{
 	{Own: true, ID: 62, Name: "tamtamUserMetadata", Type: Unsigned16, Semantics: Identifier, Text: "not in use, 0"},
 	{Own: true, ID: 63, Name: "tamtamClassOfService", Type: Unsigned8, Semantics: Identifier,
 		Text: "queue that it asked for room, or 0"},
+	{Own: true, ID: 64, Name: "tamtamObjectName", Type: String, Text: "object whose statistic the field is"},
+	{Own: true, ID: 65, Name: "tamtamObjectLabel", Type: Unsigned16, Semantics: Identifier,
+		Text: "label of the object in its stream"},
+	{Own: true, ID: 66, Name: "tamtamSampleInterval", Type: Unsigned64, Semantics: Quantity, Units: Nanoseconds,
+		Text: "time between two records of the template; 0 unknown"},
+	{Own: true, ID: 67, Name: "tamtamReplacedTemplate", Type: Unsigned16, Semantics: Identifier,
+		Text: "template whose place in the stream this one takes; 0 none"},
 }
 
 // DefaultEnterprise is the private enterprise number of tamtam's elements unless another is configured. It is the

@@ -31,9 +31,19 @@ type Config struct {
 	Refresh         time.Duration
 	RefreshMessages int
 	Kinds           []*Kind
+	// FirstID is the id of the first template. Zero means 256, the lowest.
+	FirstID uint16
+	// Repeat lists records that follow the templates whenever these are sent, such as options that describe them.
+	Repeat []Repeated
 	// Describe lists kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may
 	// belong to another domain.
 	Describe []*Kind
+}
+
+// A Repeated is a record of a kind, given by its index in the Config.
+type Repeated struct {
+	Kind   int
+	Record *Record
 }
 
 // A Message is an encoded message. Its bytes are valid only until the send callback returns.
@@ -85,8 +95,14 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 	if c.Enterprise == 0 {
 		c.Enterprise = DefaultEnterprise
 	}
+	if c.FirstID == 0 {
+		c.FirstID = firstID
+	}
+	if c.FirstID < firstID {
+		return nil, fmt.Errorf("ipfix: first template id %d, want %d or more", c.FirstID, firstID)
+	}
 	e := &Encoder{config: c, send: send, message: make([]byte, 0, c.Size), stale: true}
-	id := firstID
+	id := int(c.FirstID)
 	for _, k := range append([]*Kind{typeInformation}, c.Kinds...) {
 		if err := k.check(); err != nil {
 			return nil, err
@@ -97,14 +113,29 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 		}
 		n := 1 << k.groups()
 		if id+n > 1<<16 {
-			return nil, fmt.Errorf("ipfix: kind %s: more than %d templates, want fewer groups", k.Name, 1<<16-firstID)
+			return nil, fmt.Errorf("ipfix: kind %s: more than %d templates, want fewer groups", k.Name, 1<<16-int(c.FirstID))
 		}
 		e.kinds = append(e.kinds, encodedKind{Kind: k, base: uint16(id), state: make([]templateState, n)})
 		id += n
 	}
 	e.types = typeRecords(c.Describe, c.Enterprise)
+	for _, r := range c.Repeat {
+		if _, err := e.measure(&e.kinds[r.Kind+1], r.Record); err != nil {
+			return nil, err
+		}
+	}
 	return e, nil
 }
+
+// TemplateID returns the id of the template of a kind's records that have no groups. The kind is given by its index in
+// the Config.
+func (e *Encoder) TemplateID(kind int) uint16 { return e.kinds[kind+1].base }
+
+// Sequence returns the sequence number of the next record.
+func (e *Encoder) Sequence() uint32 { return e.sequence + uint32(e.records) }
+
+// Continue sets the sequence number of the first record, for a domain whose records before came from another encoder.
+func (e *Encoder) Continue(sequence uint32) { e.sequence = sequence }
 
 // Add adds a record of a kind, given by its index in the Config. If the record does not fit in the current message,
 // that message is sent first. On an error, which explains why the record cannot be encoded, nothing of it is sent.
@@ -137,6 +168,9 @@ func (e *Encoder) Step(now time.Time) {
 			}
 		}
 	}
+	for _, r := range e.config.Repeat {
+		e.must(e.add(now, &e.kinds[r.Kind+1], r.Record))
+	}
 }
 
 // must panics on an error that NewEncoder has ruled out.
@@ -163,25 +197,34 @@ func (e *Encoder) Flush() {
 	e.message, e.records = e.message[:0], 0
 }
 
-func (e *Encoder) add(now time.Time, k *encodedKind, r *Record) error {
+// measure returns the size of a record in bytes, or an error that explains why it cannot be encoded.
+func (e *Encoder) measure(k *encodedKind, r *Record) (size int, err error) {
 	known := r.known
 	if len(r.values) != len(k.Fields) || int(known) >= len(k.state) {
-		return fmt.Errorf("ipfix: a record of %d fields and groups %b, want one that kind %s made",
+		return 0, fmt.Errorf("ipfix: a record of %d fields and groups %b, want one that kind %s made",
 			len(r.values), known, k.Name)
 	}
-	size := 0
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if !f.has(known) {
 			continue
 		}
 		if why := f.invalid(&r.values[i]); why != "" {
-			return fmt.Errorf("ipfix: kind %s: %s is %s", k.Name, f.Name, why)
+			return 0, fmt.Errorf("ipfix: kind %s: %s is %s", k.Name, f.Name, why)
 		}
 		size += f.size(&r.values[i])
 	}
 	if longest := e.config.Size - headerLen - setHeaderLen; size > longest {
-		return fmt.Errorf("ipfix: kind %s: a record of %d bytes, want at most %d", k.Name, size, longest)
+		return 0, fmt.Errorf("ipfix: kind %s: a record of %d bytes, want at most %d", k.Name, size, longest)
+	}
+	return size, nil
+}
+
+func (e *Encoder) add(now time.Time, k *encodedKind, r *Record) error {
+	known := r.known
+	size, err := e.measure(k, r)
+	if err != nil {
+		return err
 	}
 	if s := &k.state[known]; !s.used {
 		s.used = true

@@ -66,4 +66,8 @@ func ExampleOwn() {
 	// | 61 | `tamtamDropReasonEgress` | unsigned8 | why it was dropped at its queue or behind, plus 1; 0 it was not |
 	// | 62 | `tamtamUserMetadata` | unsigned16 | not in use, 0 |
 	// | 63 | `tamtamClassOfService` | unsigned8 | queue that it asked for room, or 0 |
+	// | 64 | `tamtamObjectName` | string | object whose statistic the field is |
+	// | 65 | `tamtamObjectLabel` | unsigned16 | label of the object in its stream |
+	// | 66 | `tamtamSampleInterval` | unsigned64 | time between two records of the template; 0 unknown |
+	// | 67 | `tamtamReplacedTemplate` | unsigned16 | template whose place in the stream this one takes; 0 none |
 }

@@ -40,8 +40,8 @@ func typesOf(t *Template) *typeSpec {
 }
 
 // learn stores the enterprise element that the current record describes, for templates that follow. Only the first
-// description counts. It needs a type of RFC 7011 and a name of letters, digits, "_" and "-". learn returns false if
-// there is no space for the element.
+// description counts, and none of an element that the decoder knows. It needs a type of RFC 7011 and a name of letters,
+// digits, "_" and "-". learn returns false if there is no space for the element.
 func (d *Decoder) learn(s *typeSpec) bool {
 	for _, place := range []int{s.enterprise, s.id, s.kind, s.name} {
 		if d.record.Fields[place].Raw(d.record.Values[place]) {
@@ -54,7 +54,8 @@ func (d *Decoder) learn(s *typeSpec) bool {
 	}
 	key := elementKey{uint32(value(s.enterprise)), uint16(value(s.id)) &^ enterpriseBit} // the bit means nothing here
 	name, kind := d.record.Values[s.name], value(s.kind)
-	if key.enterprise == 0 || key.enterprise == d.enterprise || kind >= uint64(numTypes) || !label(name) ||
+	known := key.enterprise == d.enterprise && lookup(own, key.id) != nil
+	if key.enterprise == 0 || known || kind >= uint64(numTypes) || !label(name) ||
 		d.learned[key] != nil {
 		return true
 	}

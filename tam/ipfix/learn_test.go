@@ -70,3 +70,28 @@ func TestNotLearned(t *testing.T) {
 		}
 	}
 }
+
+// An element of tamtam's enterprise that the decoder does not know is learned, as that of any other. One that it knows
+// is not.
+func TestLearnedOwn(t *testing.T) {
+	d := NewDecoder(77)
+	names := ""
+	for _, b := range [][]byte{
+		message("0003 001a 0100 0004 0002 015a 0004 012f 0002 0153 0001 0155 ffff" +
+			"0100 0018 0000004d 7001 02 03 616263 0000004d 0003 02 01 78"),
+		message("0002 0018 0101 0002 f001 0002 0000004d 8003 0002 0000004d 0101 0008 0005 0006"),
+	} {
+		if err := d.Message(b, func(r *DataRecord) {
+			for i := range r.Fields {
+				if r.Scope == 0 {
+					names += r.Fields[i].Name() + " "
+				}
+			}
+		}); err != nil {
+			t.Errorf("%x: %v", b, err)
+		}
+	}
+	if want := "e77:abc tamtamHopCount "; names != want {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
