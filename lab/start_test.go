@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkStart measures the start and the end of the 20 switches of a fat-tree. It reports, for each switch, processor
-// time, and the memory allocated until it has applied its configuration.
+// BenchmarkStart measures the start and the end of the 20 switches of a fat-tree. It reports processor time, allocated
+// memory and allocations for each switch.
 func BenchmarkStart(b *testing.B) {
 	top, err := Parse("x.yaml", []byte("experiment: x\nfabric: {kind: fat-tree, arity: 4}"), nil)
 	if err != nil {

@@ -231,21 +231,28 @@ func (c *directConn) SetWriteDeadline(t time.Time) error {
 // A replyWriter is the server's end of a directConn.
 type replyWriter struct{ c *directConn }
 
-// Write queues a part of a reply. It closes the connection of a client that does not read.
+// Write queues a part of a reply.
 func (w replyWriter) Write(p []byte) (int, error) {
-	c := w.c
+	if !receive(w.c, p) {
+		return 0, net.ErrClosed
+	}
+	return len(p), nil
+}
+
+// receive queues a part of a reply. It closes the connection of a client that does not read.
+func receive[T string | []byte](c *directConn, part T) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.wake()
-	if c.closed || len(c.replies)-c.read+len(p) > maxUnsent {
+	if c.closed || len(c.replies)-c.read+len(part) > maxUnsent {
 		c.closed = true
-		return 0, net.ErrClosed
+		return false
 	}
-	if c.read > 0 && len(c.replies)+len(p) > cap(c.replies) {
+	if c.read > 0 && len(c.replies)+len(part) > cap(c.replies) {
 		c.read, c.replies = 0, c.replies[:copy(c.replies, c.replies[c.read:])]
 	}
-	c.replies = append(c.replies, p...)
-	return len(p), nil
+	c.replies = append(c.replies, part...)
+	return true
 }
 
 // A commandReader decodes commands, which are arrays of strings, from pieces of any length.

@@ -67,7 +67,9 @@ func (d direct) want(want string) {
 
 // TestDirectPieces: commands arrive in pieces of any length, and several in one piece.
 func TestDirectPieces(t *testing.T) {
-	commands := [][]string{{"PING"}, {"SET", "k", "a\r\n*1\r\nb"}, {}, {"SET", "", ""}, {"APPEND", "k", strings.Repeat("x", 3000)}}
+	commands := [][]string{
+		{"PING"}, {"SET", "k", "a\r\n*1\r\nb"}, {}, {"SET", "", ""}, {"APPEND", "k", strings.Repeat("x", 3000)},
+	}
 	var text string
 	var want []string
 	for _, c := range commands {

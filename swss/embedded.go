@@ -23,7 +23,7 @@ import (
 // scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases. Rows are stored packed, and the scripts of tables run
 // without Lua. It differs from Redis: it stores nothing on disk, it is full only if maxmemory is below 1 MiB, and times
 // to live do not elapse. Blocking pops cause no events. They may receive a value that a transaction pushes before the
-// transaction ends.
+// transaction ends. INFO counts only clients of other processes.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
 	if err != nil {
@@ -288,8 +288,18 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 		}
 		return !waits(cmd)
 	}
-	ss.peer.WriteRaw(reply)
+	ss.reply(reply)
 	return true
+}
+
+// reply sends a raw reply. A message to the same client cannot come in between: the caller holds mu.
+func (ss *session) reply(raw string) {
+	if ss.direct == nil {
+		ss.peer.WriteRaw(raw)
+		return
+	}
+	ss.peer.Flush()
+	receive(ss.direct, raw)
 }
 
 // here runs a command that does not concern data, inside or outside of a transaction, and returns the raw reply. ok is

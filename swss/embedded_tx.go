@@ -61,7 +61,7 @@ func (s *server) control(ss *session, cmd string, args []string) {
 		ss.peer.WriteError("ERR MULTI calls can not be nested")
 	case cmd == "MULTI":
 		ss.tx = &transaction{}
-		ss.peer.WriteOK()
+		ss.reply("+OK\r\n")
 	case ss.tx == nil:
 		ss.peer.WriteError("ERR " + cmd + " without MULTI")
 	case cmd == "DISCARD":
@@ -103,7 +103,7 @@ func (s *server) queueLocked(ss *session, cmd string, args []string) {
 	} else {
 		ss.tx.dirty = true
 	}
-	ss.peer.WriteRaw(reply)
+	ss.reply(reply)
 }
 
 // valid reports whether a command of a transaction is surely valid. It only decides about the commands of syncd's
@@ -157,7 +157,7 @@ func (s *server) exec(ss *session) {
 	for _, q := range tx.commands {
 		out.WriteString(s.queuedReply(ss, q.cmd, q.args))
 	}
-	ss.peer.WriteRaw(out.String())
+	ss.reply(out.String())
 }
 
 // queuedReply runs a command of a transaction, and returns its raw reply.

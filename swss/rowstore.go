@@ -25,15 +25,18 @@ type rowStore struct {
 type packed struct {
 	shape  *shape
 	values string
+	made   int // number of changes of the hash that made a new shape
 }
 
 // A shape is a sorted list of fields that many rows share.
 type shape struct{ fields []string }
 
-// Larger hashes are not packed, because each change packs the hash again. Once there are maxShapes shapes, hashes with
-// other shapes are not packed either.
+// Larger hashes are not packed, because each change packs the hash again. A hash that has made maxMade shapes is not
+// packed either: it is no row but a map that grows, such as that of syncd's object ids. Once there are maxShapes
+// shapes, hashes with other shapes are not packed.
 const (
 	maxPacked = 128
+	maxMade   = 16
 	maxShapes = 4096
 )
 
@@ -47,6 +50,10 @@ func (x *rowStore) put(db int, key string, row []Pair) bool {
 		delete(x.dbs[db], key)
 		return true
 	}
+	was, shapes := x.dbs[db][key], len(x.shapes)
+	if was.made == maxMade {
+		return false
+	}
 	sh := x.shapeOf(row)
 	if sh == nil {
 		return false
@@ -58,10 +65,13 @@ func (x *rowStore) put(db int, key string, row []Pair) bool {
 	if x.dbs[db] == nil {
 		x.dbs[db] = map[string]packed{}
 	}
-	if _, known := x.dbs[db][key]; !known {
+	next := packed{shape: sh, values: string(x.text), made: was.made}
+	if was.shape == nil {
 		key = strings.Clone(key)
+	} else {
+		next.made += len(x.shapes) - shapes
 	}
-	x.dbs[db][key] = packed{sh, string(x.text)}
+	x.dbs[db][key] = next
 	return true
 }
 
