@@ -2,7 +2,6 @@ package ports
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -61,11 +60,11 @@ func (a *asic) downWith(name string) []string {
 	return down
 }
 
-// removeFromASIC removes a port object. If the port is in use, it first removes the SerDes settings that the ASIC may
-// have created with the port.
+// removeFromASIC removes a port object. If the ASIC refuses, it first removes the SerDes settings that the ASIC may have
+// created with the port: the port is in use while they exist.
 func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
 	err := a.remove(ctx, sai.ObjectTypePort, oid)
-	if errors.Is(err, sai.StatusObjectInUse) {
+	if _, answered := sai.StatusOf(err); err != nil && answered {
 		serdes, readErr := getOID(ctx, a.api, sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrPortSerdesID)
 		if readErr == nil && serdes != sai.NullOID {
 			if err := a.remove(ctx, sai.ObjectTypePortSerdes, serdes); err != nil {
