@@ -103,6 +103,10 @@ export CGO_ENABLED=0
 # One package more than there are cores: while the tests of one wait, others compile or compute.
 packages=$(($(nproc) + 1))
 
+# limit prints the time after which a package's tests count as hung: ten minutes on a quiet machine, where the longest
+# need two. It grows with the load, because tests that share a core need longer.
+limit() { awk -v cores="$(nproc)" '{ printf "%dm", 10 * (1 + $1 / cores) }' /proc/loadavg 2>/dev/null || echo 1h; }
+
 gofmt_clean() {
 	local files
 	files=$(find . -name '*.go' -not -path './.*' -not -name 'zz_generated*' -print0 | xargs -0 "$(go env GOROOT)/bin/gofmt" -l) || return
@@ -145,8 +149,8 @@ tests() {
 	mapfile -t list < <(go list ./... | grep -vxF "$(printf 'tamtam%s\n' ${only//.\//\/})")
 	# shellcheck disable=SC2086 # a list of words
 	[ -z "$only" ] || go vet $only || vetted=1
-	TAMTAM_RACED=$only go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
-		./device ./device/calibration ./lab/experiments "${list[@]}" 2>&1 |
+	TAMTAM_RACED=$only go test -p "$packages" -vet=all -count=1 -timeout "$(limit)" -parallel 16 ./device/chaos \
+		./saisim/reference ./device ./device/calibration ./lab/experiments "${list[@]}" 2>&1 |
 		tee "$log/tests"
 	return $((PIPESTATUS[0] || vetted))
 }
@@ -169,7 +173,7 @@ raced_only='./fleet/dial ./fleet/ingest ./device/daemons ./device/sender ./devic
 # A binary with the race detector sleeps for a second when it ends, unless GORACE disables that.
 race_tests() {
 	# shellcheck disable=SC2086 # lists of words
-	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
+	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout "$(limit)" \
 		$raced_again $raced_only 2>&1 | tee "$log/raced"
 	return "${PIPESTATUS[0]}"
 }

@@ -112,6 +112,9 @@ func (c *Claim) check(ctx context.Context, d *DB) error {
 // the embedded server does not, since it cannot be restarted.
 func (r *Redis) RunID(ctx context.Context) (string, error) {
 	d := r.DB(ConfigDB)
+	if r.embedded != nil {
+		return "", d.Ping(ctx)
+	}
 	info, err := d.client.Info(ctx, "server").Result()
 	if err != nil {
 		return "", d.Ping(ctx)

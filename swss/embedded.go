@@ -23,7 +23,7 @@ import (
 // scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases. Rows are stored packed, and the scripts of tables run
 // without Lua. It differs from Redis: it stores nothing on disk, it is full only if maxmemory is below 1 MiB, and times
 // to live do not elapse. Blocking pops cause no events. They may receive a value that a transaction pushes before the
-// transaction ends.
+// transaction ends. INFO counts only clients of other processes.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
 	if err != nil {
@@ -65,6 +65,7 @@ type server struct {
 // A session is one connection. It belongs to the connection's goroutine.
 type session struct {
 	peer          *mini.Peer
+	direct        *directConn // nil for a client of another process
 	db            int
 	pass          bool         // true while the hook passes a command on to miniredis
 	tx            *transaction // nil outside a transaction
@@ -162,24 +163,33 @@ func (s *server) addr() string {
 
 // dial returns an in-process connection.
 func (s *server) dial() (net.Conn, error) {
-	s.sessionMu.RLock()
-	defer s.sessionMu.RUnlock()
+	s.sessionMu.Lock()
+	defer s.sessionMu.Unlock()
 	if s.closed {
 		return nil, net.ErrClosed
 	}
-	client, server := net.Pipe()
-	s.srv.ServeConn(newAsyncConn(server))
-	return client, nil
+	c := newDirectConn(s)
+	s.sessions[c.ss.peer] = c.ss
+	return c, nil
 }
 
 func (s *server) close() {
 	s.sessionMu.Lock()
 	s.closed = true
+	var direct []*directConn
+	for _, ss := range s.sessions {
+		if ss.direct != nil {
+			direct = append(direct, ss.direct)
+		}
+	}
 	s.sessionMu.Unlock()
 	for _, l := range s.listeners {
 		l.Close()
 	}
 	s.accepting.Wait()
+	for _, c := range direct {
+		c.close(false)
+	}
 	s.pause.end()
 	s.data.Close()
 }
@@ -197,15 +207,18 @@ func (s *server) session(c *mini.Peer) *session {
 	s.sessionMu.Lock()
 	s.sessions[c] = ss
 	s.sessionMu.Unlock()
-	c.OnDisconnect(func() {
-		s.sessionMu.Lock()
-		delete(s.sessions, c)
-		s.sessionMu.Unlock()
-		s.mu.Lock()
-		s.pubsub.drop(ss)
-		s.mu.Unlock()
-	})
+	c.OnDisconnect(func() { s.forget(ss) })
 	return ss
+}
+
+// forget ends the session of a closed connection.
+func (s *server) forget(ss *session) {
+	s.sessionMu.Lock()
+	delete(s.sessions, ss.peer)
+	s.sessionMu.Unlock()
+	s.mu.Lock()
+	s.pubsub.drop(ss)
+	s.mu.Unlock()
 }
 
 func (s *server) shadowed(c *mini.Peer) bool {
@@ -226,7 +239,9 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	if ss.pass {
 		return false
 	}
-	s.pause.wait()
+	if ss.direct == nil {
+		s.pause.wait()
+	}
 	if ss.subscriptions > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
 		return true
 	}
@@ -273,8 +288,18 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 		}
 		return !waits(cmd)
 	}
-	ss.peer.WriteRaw(reply)
+	ss.reply(reply)
 	return true
+}
+
+// reply sends a raw reply. A message to the same client cannot come in between: the caller holds mu.
+func (ss *session) reply(raw string) {
+	if ss.direct == nil {
+		ss.peer.WriteRaw(raw)
+		return
+	}
+	ss.peer.Flush()
+	receive(ss.direct, raw)
 }
 
 // here runs a command that does not concern data, inside or outside of a transaction, and returns the raw reply. ok is
@@ -360,7 +385,7 @@ func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string
 	switch {
 	case s.full && needsRoom(cmd):
 		return oom
-	case p == nil || len(args) == 0:
+	case p == nil || len(args) == 0 || !s.pubsub.hears(db):
 		return s.do(c, db, cmd, args)
 	case cmd == "DEL" || cmd == "UNLINK":
 		return s.remove(c, db, cmd, args)
@@ -384,6 +409,11 @@ func (s *server) remove(c *mini.Peer, db int, cmd string, keys []string) string 
 	return rawNumber(':', n)
 }
 
+// exists reports whether there is a key. Commands of Lua scripts run while miniredis is locked, so they ask by command.
 func (s *server) exists(c *mini.Peer, db int, key string) bool {
-	return number(s.do(c, db, "EXISTS", []string{key})) > 0
+	if s.depth > 0 {
+		return number(s.do(c, db, "EXISTS", []string{key})) > 0
+	}
+	_, here := s.packed.dbs[db][key]
+	return here || s.data.DB(db).Exists(key)
 }

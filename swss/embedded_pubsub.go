@@ -3,6 +3,7 @@ package swss
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	mini "github.com/alicebob/miniredis/v2/server"
@@ -10,7 +11,12 @@ import (
 
 // pubsub holds the subscriptions of all connections to channels and patterns, each in the order in which they were
 // made. It is guarded by server.mu.
-type pubsub struct{ channels, patterns []subscribed }
+type pubsub struct {
+	channels, patterns []subscribed
+	// heard maps a database to whether a subscription can match its keyspace events. It is empty after each change of
+	// the subscriptions.
+	heard map[int]bool
+}
 
 // A subscribed is one subscription of a connection, to a channel or to a pattern.
 type subscribed struct {
@@ -45,6 +51,29 @@ func (p *pubsub) publish(channel, text string) int {
 		}
 	}
 	return n
+}
+
+// hears reports whether a subscription can match keyspace events of a database. Most databases have no listener, and
+// their events then need not be made.
+func (p *pubsub) hears(db int) bool {
+	heard, known := p.heard[db]
+	if known {
+		return heard
+	}
+	at := "@" + strconv.Itoa(db) + "__:"
+	for _, kind := range []string{"__keyspace" + at, "__keyevent" + at} {
+		for _, x := range p.channels {
+			heard = heard || strings.HasPrefix(x.name, kind)
+		}
+		for _, x := range p.patterns {
+			heard = heard || strings.HasPrefix(x.prefix, kind) || strings.HasPrefix(kind, x.prefix)
+		}
+	}
+	if p.heard == nil {
+		p.heard = map[int]bool{}
+	}
+	p.heard[db] = heard
+	return heard
 }
 
 func push(ss *session, words ...string) {
@@ -86,6 +115,7 @@ func (p *pubsub) join(ss *session, name string, pattern bool) {
 	}
 	list := p.of(pattern)
 	*list = append(*list, x)
+	clear(p.heard)
 	ss.subscriptions++
 }
 
@@ -93,6 +123,7 @@ func (p *pubsub) part(ss *session, name string, pattern bool) {
 	list := p.of(pattern)
 	before := len(*list)
 	*list = slices.DeleteFunc(*list, func(x subscribed) bool { return x.ss == ss && x.name == name })
+	clear(p.heard)
 	ss.subscriptions -= before - len(*list)
 }
 

@@ -25,21 +25,13 @@ func (r *ScriptRun) store(hash string, fields []string) {
 	}
 }
 
-// report publishes that rows were added to the set, and returns the reply of a script that adds rows.
-func (r *ScriptRun) report(added int) string {
-	if added > 0 && r.failed == "" {
-		r.s.pubsub.publish(r.Keys[0], r.Args[0])
-	}
-	return rawNumber(':', added)
-}
-
 func stateSet(r *ScriptRun) (reply string, ok bool) {
 	if len(r.Keys) < 3 || len(r.Args) < 2 {
 		return "", false
 	}
-	added := r.count("SADD", r.Keys[1], r.Args[1])
+	added := r.Count("SADD", r.Keys[1], r.Args[1])
 	r.store(r.Keys[2], r.Args[2:])
-	return r.report(added), true
+	return r.Announce(added), true
 }
 
 func stateSetMany(r *ScriptRun) (reply string, ok bool) {
@@ -52,10 +44,10 @@ func stateSetMany(r *ScriptRun) (reply string, ok bool) {
 	}
 	added := 0
 	for i, key := range r.Keys[3:] {
-		added += r.count("SADD", r.Keys[1], key)
+		added += r.Count("SADD", r.Keys[1], key)
 		r.store(r.Keys[2]+key, rows[i])
 	}
-	return r.report(added), true
+	return r.Announce(added), true
 }
 
 // rowsOf splits arguments into n rows. Each begins with the number of its fields, followed by fields and values.
@@ -78,10 +70,10 @@ func stateDel(r *ScriptRun) (reply string, ok bool) {
 	if len(r.Keys) != 4 || len(r.Args) < 2 {
 		return "", false
 	}
-	added := r.count("SADD", r.Keys[1], r.Args[1])
+	added := r.Count("SADD", r.Keys[1], r.Args[1])
 	r.Do("SADD", r.Keys[3], r.Args[1])
 	r.Do("DEL", r.Keys[2])
-	return r.report(added), true
+	return r.Announce(added), true
 }
 
 func stateDelMany(r *ScriptRun) (reply string, ok bool) {
@@ -90,11 +82,11 @@ func stateDelMany(r *ScriptRun) (reply string, ok bool) {
 	}
 	added := 0
 	for _, key := range r.Keys[4:] {
-		added += r.count("SADD", r.Keys[1], key)
+		added += r.Count("SADD", r.Keys[1], key)
 		r.Do("SADD", r.Keys[3], key)
 		r.Do("DEL", r.Keys[2]+key)
 	}
-	return r.report(added), true
+	return r.Announce(added), true
 }
 
 func statePop(r *ScriptRun) (reply string, ok bool) {
@@ -142,7 +134,7 @@ func (r *ScriptRun) finishRow(key string) []string {
 	final := r.Keys[1] + key
 	temp := r.Args[1] + final
 	old := true
-	if r.count("SREM", r.Keys[2], key) == 1 {
+	if r.Count("SREM", r.Keys[2], key) == 1 {
 		r.Do("DEL", final)
 		old = false
 	}

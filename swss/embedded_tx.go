@@ -12,8 +12,8 @@ import (
 // A transaction holds the commands that EXEC runs consecutively, without other commands in between.
 type transaction struct {
 	commands []queued
-	check    mini.Peer // always in a transaction, so that miniredis' reply shows whether a command is valid
-	dirty    bool      // true if EXEC will be refused
+	check    *mini.Peer // in a transaction, so that miniredis' reply shows whether a command is valid; nil if unused
+	dirty    bool       // true if EXEC will be refused
 }
 
 // A queued command of a transaction.
@@ -61,8 +61,7 @@ func (s *server) control(ss *session, cmd string, args []string) {
 		ss.peer.WriteError("ERR MULTI calls can not be nested")
 	case cmd == "MULTI":
 		ss.tx = &transaction{}
-		s.run(&ss.tx.check, "MULTI")
-		ss.peer.WriteOK()
+		ss.reply("+OK\r\n")
 	case ss.tx == nil:
 		ss.peer.WriteError("ERR " + cmd + " without MULTI")
 	case cmd == "DISCARD":
@@ -89,8 +88,13 @@ func (s *server) queueLocked(ss *session, cmd string, args []string) {
 	switch {
 	case s.full: // any queued command would need memory
 		reply = oom
+	case valid(cmd, args):
 	case !pauses(cmd, args):
-		reply = s.run(&ss.tx.check, cmd, args...)
+		if ss.tx.check == nil {
+			ss.tx.check = &mini.Peer{}
+			s.run(ss.tx.check, "MULTI")
+		}
+		reply = s.run(ss.tx.check, cmd, args...)
 	case len(args) < 2:
 		reply = "-" + wrongNumber("client|pause") + "\r\n"
 	}
@@ -99,7 +103,31 @@ func (s *server) queueLocked(ss *session, cmd string, args []string) {
 	} else {
 		ss.tx.dirty = true
 	}
-	ss.peer.WriteRaw(reply)
+	ss.reply(reply)
+}
+
+// valid reports whether a command of a transaction is surely valid. It only decides about the commands of syncd's
+// transactions; miniredis checks the others.
+func valid(cmd string, args []string) bool {
+	n := len(args)
+	switch cmd {
+	case "HSET":
+		return n > 2 && n%2 == 1
+	case "HDEL":
+		return n > 1
+	case "DEL":
+		return n > 0
+	case "HINCRBY":
+		return n == 3 && isNumber(args[2])
+	case "LTRIM":
+		return n == 3 && isNumber(args[1]) && isNumber(args[2])
+	}
+	return false
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
 }
 
 // exec executes a transaction.
@@ -117,17 +145,19 @@ func (s *server) exec(ss *session) {
 		ss.peer.WriteError("EXECABORT Transaction discarded because " + abort)
 		return
 	}
-	s.run(ss.peer, "MULTI") // an empty transaction reveals whether a watched key has changed
-	if reply := s.run(ss.peer, "EXEC"); reply != "*0\r\n" {
-		ss.peer.WriteRaw(reply)
-		return
+	if s.packed.off { // a client watches keys: an empty transaction reveals whether one has changed
+		s.run(ss.peer, "MULTI")
+		if reply := s.run(ss.peer, "EXEC"); reply != "*0\r\n" {
+			ss.peer.WriteRaw(reply)
+			return
+		}
 	}
 	var out strings.Builder
 	out.WriteString(rawNumber('*', len(tx.commands)))
 	for _, q := range tx.commands {
 		out.WriteString(s.queuedReply(ss, q.cmd, q.args))
 	}
-	ss.peer.WriteRaw(out.String())
+	ss.reply(out.String())
 }
 
 // queuedReply runs a command of a transaction, and returns its raw reply.

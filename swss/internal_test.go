@@ -2,6 +2,7 @@ package swss
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,4 +76,31 @@ func FuzzGlob(f *testing.F) {
 			t.Errorf("%q does not match %q", quoted, s)
 		}
 	})
+}
+
+// TestShapes: a map that grows field by field makes few shapes. A row stays packed if its fields come and go.
+func TestShapes(t *testing.T) {
+	s, dial := startDirect(t)
+	c := dial()
+	for n := range 100 {
+		c.send("HSET", "map", fmt.Sprint(n), "x")
+		c.want(":1")
+		c.send("HSET", "T:row", "status", "failed", "reason", "x")
+		c.want(map[bool]string{true: ":2", false: ":1"}[n == 0])
+		c.send("HDEL", "T:row", "reason")
+		c.want(":1")
+	}
+	c.send("HLEN", "map")
+	c.want(":100")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.packed.shapes); n > maxMade+4 {
+		t.Errorf("%d shapes", n)
+	}
+	if _, packed := s.packed.dbs[0]["T:row"]; !packed {
+		t.Error("the row is not packed")
+	}
+	if _, packed := s.packed.dbs[0]["map"]; packed {
+		t.Error("the map is packed")
+	}
 }

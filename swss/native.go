@@ -83,8 +83,17 @@ func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 	return out
 }
 
-// count runs a command with Do and returns its integer reply.
-func (r *ScriptRun) count(cmd string, args ...string) int {
+// Announce returns the reply of a script that adds rows to a set of pending keys: how many it added. If there are any,
+// it publishes the script's first argument on the channel that is its first key.
+func (r *ScriptRun) Announce(added int) (reply string) {
+	if added > 0 && r.failed == "" {
+		r.s.pubsub.publish(r.Keys[0], r.Args[0])
+	}
+	return rawNumber(':', added)
+}
+
+// Count runs a command with Do and returns its integer reply.
+func (r *ScriptRun) Count(cmd string, args ...string) int {
 	return number(r.Do(cmd, args...))
 }
 

@@ -53,8 +53,11 @@ func (q *Queue) list() string { return q.table + "_KEY_VALUE_OP_QUEUE" }
 
 func (q *Queue) pushKeys() []string { return []string{q.list(), q.Channel()} }
 
-// Load loads the scripts into Redis, so that no first call finds them missing.
+// Load loads the scripts into Redis, so that no first call finds them missing. The embedded server has them already.
 func (q *Queue) Load(ctx context.Context) error {
+	if q.db.redis.embedded != nil {
+		return nil
+	}
 	for _, s := range []Script{q.push, q.pop} {
 		if err := q.db.client.ScriptLoad(ctx, s.text).Err(); err != nil {
 			return q.db.wrap(err, "load the scripts of", q.table)

@@ -25,15 +25,18 @@ type rowStore struct {
 type packed struct {
 	shape  *shape
 	values string
+	made   int // number of changes of the hash that made a new shape
 }
 
 // A shape is a sorted list of fields that many rows share.
 type shape struct{ fields []string }
 
-// Larger hashes are not packed, because each change packs the hash again. Once there are maxShapes shapes, hashes with
-// other shapes are not packed either.
+// Larger hashes are not packed, because each change packs the hash again. A hash that has made maxMade shapes is not
+// packed either: it is no row but a map that grows, such as that of syncd's object ids. Once there are maxShapes
+// shapes, hashes with other shapes are not packed.
 const (
 	maxPacked = 128
+	maxMade   = 16
 	maxShapes = 4096
 )
 
@@ -47,6 +50,10 @@ func (x *rowStore) put(db int, key string, row []Pair) bool {
 		delete(x.dbs[db], key)
 		return true
 	}
+	was, shapes := x.dbs[db][key], len(x.shapes)
+	if was.made == maxMade {
+		return false
+	}
 	sh := x.shapeOf(row)
 	if sh == nil {
 		return false
@@ -58,10 +65,13 @@ func (x *rowStore) put(db int, key string, row []Pair) bool {
 	if x.dbs[db] == nil {
 		x.dbs[db] = map[string]packed{}
 	}
-	if _, known := x.dbs[db][key]; !known {
+	next := packed{shape: sh, values: string(x.text), made: was.made}
+	if was.shape == nil {
 		key = strings.Clone(key)
+	} else {
+		next.made += len(x.shapes) - shapes
 	}
-	x.dbs[db][key] = packed{sh, string(x.text)}
+	x.dbs[db][key] = next
 	return true
 }
 
@@ -157,14 +167,14 @@ func (s *server) runPacked(c *mini.Peer, db int, cmd string, args []string) (rep
 		return s.countPacked(c, db, cmd, args)
 	case "KEYS":
 		if len(args) == 1 {
-			return s.keys(c, rows, args[0]), true
+			return s.keys(c, db, args[0]), true
 		}
 		return "", false
 	}
 	row, here := rows[args[0]]
 	switch {
 	case (cmd == "HSET" || cmd == "HMSET") && len(args) > 2 && len(args)%2 == 1:
-		if !here && s.run(c, "EXISTS", args[0]) != ":0\r\n" {
+		if !here && s.exists(c, db, args[0]) {
 			return "", false
 		}
 		return s.setPacked(db, cmd, args)
@@ -248,18 +258,28 @@ func (s *server) cutPacked(db int, was packed, args []string) (reply string, ok 
 	return rawNumber(':', before-len(row)), true
 }
 
-// keys lists the keys of both stores. For each pattern except "*" miniredis would compile a long regular expression.
-func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) string {
-	names := []string{}
-	for _, name := range texts(s.run(c, "KEYS", "*")) {
-		if globMatch(pattern, *name) {
-			names = append(names, *name)
+// keys lists the keys of both stores. For each pattern miniredis would compile a regular expression.
+func (s *server) keys(c *mini.Peer, db int, pattern string) string {
+	var others []string
+	if s.depth == 0 {
+		others = s.data.DB(db).Keys()
+	} else { // miniredis is locked
+		for _, name := range texts(s.run(c, "KEYS", "*")) {
+			others = append(others, *name)
 		}
 	}
-	for key := range rows {
-		if globMatch(pattern, key) {
+	prefix, plain := globPrefix(pattern)
+	names := []string{}
+	add := func(key string) {
+		if strings.HasPrefix(key, prefix) && (plain || globMatch(pattern, key)) {
 			names = append(names, key)
 		}
+	}
+	for _, key := range others {
+		add(key)
+	}
+	for key := range s.packed.dbs[db] {
+		add(key)
 	}
 	slices.Sort(names)
 	var out strings.Builder

@@ -13,6 +13,8 @@ import (
 //go:embed update.lua
 var updateText string
 
+var updateScript = swss.NewScript(updateText).Natively(updateNatively)
+
 // updateBatch is the number of rows that one script updates.
 const updateBatch = 128
 
@@ -55,7 +57,7 @@ func (o *Output) set(ctx context.Context, table string, keys []string) error {
 		}
 		calls = append(calls, c)
 	}
-	_, err := db.RunMany(ctx, swss.NewScript(updateText), calls)
+	_, err := db.RunMany(ctx, updateScript, calls)
 	if err != nil {
 		return &swss.Error{DB: db.Name(), Op: "update " + table, Err: err}
 	}

@@ -77,16 +77,20 @@ func (a *asic) downWith(name string) []string {
 	return down
 }
 
-// removeFromASIC removes a port object. It first removes the port's SerDes settings that the ASIC may have created,
-// since the port is in use while they exist. It is not an error if there are none.
+// removeFromASIC removes a port object. If the ASIC refuses, it first removes the SerDes settings that the ASIC may have
+// created with the port: the port is in use while they exist.
 func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
-	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
-	if err == nil && got[0].Value != sai.NullOID {
-		if err := a.remove(ctx, sai.ObjectTypePortSerdes, got[0].Value.(sai.OID)); err != nil {
-			return fmt.Errorf("remove the SerDes settings: %w", err)
+	err := a.remove(ctx, sai.ObjectTypePort, oid)
+	if _, answered := sai.StatusOf(err); err != nil && answered {
+		serdes, readErr := getOID(ctx, a.api, sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrPortSerdesID)
+		if readErr == nil && serdes != sai.NullOID {
+			if err := a.remove(ctx, sai.ObjectTypePortSerdes, serdes); err != nil {
+				return fmt.Errorf("remove the SerDes settings: %w", err)
+			}
+			err = a.remove(ctx, sai.ObjectTypePort, oid)
 		}
 	}
-	if err := a.remove(ctx, sai.ObjectTypePort, oid); err != nil {
+	if err != nil {
 		return fmt.Errorf("remove the port: %w", err)
 	}
 	return nil

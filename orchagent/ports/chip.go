@@ -23,6 +23,7 @@ type chip struct {
 	unused   map[string]sai.OID // ports that no row has claimed, by laneKey
 	stats    []sai.StatID       // port statistics that the ASIC can count
 	limits   limits
+	singly   bool // true once the ASIC has refused to read several attributes of a port by one call
 }
 
 // laneKey returns the set of lanes as text, independent of their order.
@@ -95,20 +96,12 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 		return fmt.Errorf("read the port list: %w", err)
 	}
 	for _, oid := range ports {
-		v, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrHWLaneList, 8)
+		lanes, err := c.readPort(ctx, api, sai.Obj(sai.ObjectTypePort, oid))
 		if err != nil {
-			return fmt.Errorf("read the lanes of a port: %w", err)
-		}
-		list, _ := v.(sai.Uints)
-		lanes := make([]uint32, len(list))
-		for i, l := range list {
-			lanes[i] = uint32(l)
+			return err
 		}
 		c.unused[laneKey(lanes)] = oid
 		if err := c.limits.see(ctx, api, oid, lanes); err != nil {
-			return err
-		}
-		if err := readParts(ctx, api, oid); err != nil {
 			return err
 		}
 	}
@@ -121,16 +114,46 @@ var parts = []sai.AttrID{
 	sai.PortAttrPortSerdesID,
 }
 
-// readParts reads the names of the objects created with a port, without using them. SONiC's syncd removes objects of a
-// port of a previous run that were not read while the new view was made.
-func readParts(ctx context.Context, api sai.API, port sai.OID) error {
-	for _, id := range parts {
-		_, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, port), id, 32)
+// readPort returns the lanes of a port. It also reads the names of the objects created with the port, without using
+// them: SONiC's syncd removes objects of a port of a previous run that were not read while the new view was made. One
+// call reads all. An ASIC that lacks an attribute refuses that call; then each attribute of each port has its own.
+func (c *chip) readPort(ctx context.Context, api sai.API, port sai.Key) ([]uint32, error) {
+	const lanes, objects = 8, 32 // capacities of the lists
+	if !c.singly {
+		want := []sai.Attr{sai.Want(sai.PortAttrHWLaneList, lanes)}
+		for _, id := range parts {
+			want = append(want, sai.Want(id, objects))
+		}
+		got, err := api.Get(ctx, port, want)
+		if err == nil {
+			return lanesIn(got[0].Value), nil
+		}
 		if _, answered := sai.StatusOf(err); !answered {
-			return fmt.Errorf("read what came with a port: %w", err)
+			return nil, fmt.Errorf("read the lanes of a port, and what came with it: %w", err)
+		}
+		c.singly = true
+	}
+	v, err := getList(ctx, api, port, sai.PortAttrHWLaneList, lanes)
+	if err != nil {
+		return nil, fmt.Errorf("read the lanes of a port: %w", err)
+	}
+	for _, id := range parts {
+		_, err := getList(ctx, api, port, id, objects)
+		if _, answered := sai.StatusOf(err); !answered {
+			return nil, fmt.Errorf("read what came with a port: %w", err)
 		}
 	}
-	return nil
+	return lanesIn(v), nil
+}
+
+// lanesIn converts the value of a port's lane list.
+func lanesIn(v sai.Value) []uint32 {
+	list, _ := v.(sai.Uints)
+	lanes := make([]uint32, len(list))
+	for i, l := range list {
+		lanes[i] = uint32(l)
+	}
+	return lanes
 }
 
 // leftBridgePorts adds the bridge ports of unused ports that no member of the default VLAN refers to any more.

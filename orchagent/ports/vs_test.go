@@ -11,7 +11,8 @@ import (
 )
 
 // A virtualSwitch answers like that of SONiC. Every port has SerDes settings, and is in use as long as they exist. The
-// oper status of a created port is not reported. It stops at a request that SONiC's does not survive.
+// oper status of a created port is not reported. A read of an attribute that it lacks fails for all attributes. It
+// stops at a request that SONiC's does not survive.
 type virtualSwitch struct {
 	sai.API
 	serdes  map[sai.OID]sai.OID // by port
@@ -34,6 +35,9 @@ func (a *virtualSwitch) giveSerdes(port sai.OID) {
 }
 
 func (a *virtualSwitch) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if len(want) > 1 && slices.ContainsFunc(want, func(at sai.Attr) bool { return slices.Contains(parts, at.ID) }) {
+		return nil, sai.StatusNotImplemented
+	}
 	if slices.Contains(parts, want[0].ID) {
 		if a.asked[k.OID] == nil {
 			a.asked[k.OID] = map[sai.AttrID]bool{}
@@ -112,6 +116,52 @@ func TestSerdesGoesBeforeItsPort(t *testing.T) {
 	if len(b.orch.asic.ports) != 0 || len(asic.serdes) != 0 {
 		t.Errorf("still in the ASIC: ports %v, SerDes settings of %v", b.orch.asic.ports, asic.serdes)
 	}
+}
+
+// A port that the ASIC created without SerDes settings costs two calls: one reads it at the start, one removes it.
+func TestCallsPerUnusedPort(t *testing.T) {
+	var gets, removes int
+	b := newBenchOn(t, func(fake sai.API) sai.API {
+		return counting{fake, func(op string, t sai.ObjectType) {
+			switch {
+			case t != sai.ObjectTypePort:
+			case op == "get":
+				gets++
+			case op == "remove":
+				removes++
+			}
+		}}
+	})
+	ports := len(b.orch.asic.chip.unused)
+	if gets != ports+1 { // one reads the speeds, which ports with as many lanes have in common
+		t.Errorf("%d reads of %d ports", gets, ports)
+	}
+	b.port("Ethernet0", "1,2,3,4")
+	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
+	b.Step()
+	gets = 0
+	if err := b.orch.ViewApplied(b.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	if gets != 0 || removes != ports-1 {
+		t.Errorf("%d reads and %d removals of %d ports without a row", gets, removes, ports-1)
+	}
+}
+
+// counting counts reads and removals.
+type counting struct {
+	sai.API
+	count func(op string, t sai.ObjectType)
+}
+
+func (c counting) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	c.count("get", k.Type)
+	return c.API.Get(ctx, k, want)
+}
+
+func (c counting) Remove(ctx context.Context, k sai.Key) error {
+	c.count("remove", k.Type)
+	return c.API.Remove(ctx, k)
 }
 
 // A port whose oper status the ASIC does not report works, and is not up.
