@@ -6,8 +6,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxSlots is the maximum number of compressed keys of one packet. Each hash unit of a chip may have its own key.
+// maxSlots is the maximum number of masks. Each hash unit of a chip may have its own.
 const maxSlots = 64
+
+// noKey is the number of the compressed key that is always zero. See [scratch].
+const noKey = maxSlots * len(flymon.Sums{})
 
 // Groups holds the CMU groups of a chip. Only one goroutine at a time may use it.
 type Groups struct {
@@ -45,11 +48,11 @@ type scratch struct {
 	coins   [Lanes]uint32
 	tossed  lanes   // packets whose coins are known
 	active  []*task // tasks whose filters match some packets
-	// Compressed keys by slot. The bits of have select the valid entries of summed, which hold the packets with sums.
-	// The sums of the last slot are zero, for no key.
+	// Compressed keys by slot and polynomial. The bits of have select the valid entries of summed, which hold the packets
+	// with sums. The last sums are zero, for no key.
 	have   uint64
 	summed [maxSlots]lanes
-	sums   [maxSlots + 1][Lanes]uint32
+	sums   [noKey + 1][Lanes]uint32
 
 	// State of one unit: the packets for which it runs, their parameters, and the values that are compared with digest
 	// thresholds.
@@ -62,7 +65,7 @@ type scratch struct {
 // A hashUnit is a hash unit. Its mask is set as long as a task needs it.
 type hashUnit struct {
 	mask  flymon.Key
-	slot  uint8
+	sum   uint16 // number of its compressed key
 	users []*task
 }
 
@@ -80,13 +83,13 @@ type place struct {
 	frozen    bool
 }
 
-// A slot computes one compressed key. Hash units with the same polynomial and mask share it. Free slots keep their
-// tables for the next user.
+// A slot computes the compressed keys of one mask. Hash units with this mask share it. Free slots keep their tables for
+// the next user.
 type slot struct {
-	poly       uint32
 	mask       flymon.Key
 	compressor *flymon.Compressor
-	users      int
+	used       uint8                   // set of polynomials that have users
+	users      [len(flymon.Sums{})]int // number of users of each polynomial
 }
 
 // New returns groups without tasks.

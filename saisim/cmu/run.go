@@ -253,9 +253,15 @@ func (g *Groups) compress(need uint64, in lanes) {
 		}
 		rest := in &^ g.summed[i]
 		g.summed[i] |= in
-		for c, to := g.slots[i].compressor, &g.sums[i]; rest != 0; rest &= rest - 1 {
+		s, to := &g.slots[i], g.sums[i*len(flymon.Sums{}):]
+		var sums flymon.Sums
+		for ; rest != 0; rest &= rest - 1 {
 			l := bits.TrailingZeros64(uint64(rest))
-			to[l] = c.Sum(&g.packets[l].Vector)
+			s.compressor.Sums(&g.packets[l].Vector, s.used, &sums)
+			for used := s.used; used != 0; used &= used - 1 {
+				k := bits.TrailingZeros8(used)
+				to[k][l] = sums[k]
+			}
 		}
 	}
 }

@@ -12,7 +12,7 @@ type task struct {
 	bank          uint32
 	lanes         lanes  // matching packets of those that run together
 	coins         bool   // true if a unit runs by coin
-	keys          uint64 // slots of compressed keys that the task needs
+	keys          uint64 // set of slots whose compressed keys the task needs
 	units         []unit
 	digestUnit    int // -1 if there is no digest
 	threshold     uint32
@@ -51,7 +51,7 @@ type unit struct {
 	wide       uint32   // mask of a bucket
 	from, span uint32   // range of coins
 	p1, p2     uint32   // parameters, if they are constant
-	a, b       uint8    // slots of the key
+	a, b       uint16   // numbers of the compressed keys that are its key
 	left       uint8    // rotation of the key
 	right, log uint8    // right shift of the address, and log2 of the bank size
 	op         op
@@ -79,12 +79,13 @@ const (
 )
 
 type param struct {
-	value      uint32
-	mask       uint32 // mask for keys and differences; maximum for sizes and queues
-	from       source
-	scale      uint8
-	a, b, left uint8
-	of         []int
+	value uint32
+	mask  uint32 // mask for keys and differences; maximum for sizes and queues
+	from  source
+	scale uint8
+	left  uint8
+	a, b  uint16
+	of    []int
 }
 
 // compile computes the task's units. Its hash units have slots already.
@@ -133,16 +134,19 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	}
 }
 
-// ref returns the slots of a compressed key.
-func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b, left uint8) {
-	a, b = g.hashes[group*g.geometry.Units+r.A].slot, maxSlots
-	t.keys |= 1 << a
+// ref returns the numbers of two compressed keys whose exclusive or is a key, and the key's rotation.
+func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b uint16, left uint8) {
+	a, b = g.hashes[group*g.geometry.Units+r.A].sum, uint16(noKey)
+	t.need(a)
 	if r.B > 0 {
-		b = g.hashes[group*g.geometry.Units+r.B-1].slot
-		t.keys |= 1 << b
+		b = g.hashes[group*g.geometry.Units+r.B-1].sum
+		t.need(b)
 	}
 	return a, b, (32 - r.Shift) & 31
 }
+
+// need adds the slot of a compressed key to those that the task needs.
+func (t *task) need(sum uint16) { t.keys |= 1 << (int(sum) / len(flymon.Sums{})) }
 
 func (g *Groups) compileParam(t *task, group int, from *flymon.Param) param {
 	p := param{scale: from.Scale, mask: g.geometry.Mask(), of: from.Of}
