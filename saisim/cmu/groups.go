@@ -10,7 +10,7 @@ import (
 const maxSlots = 64
 
 // noKey is the number of the compressed key that is always zero. See [scratch].
-const noKey = maxSlots * len(flymon.Sums{})
+const noKey = uint16(maxSlots * len(flymon.Sums{}))
 
 // Groups holds the CMU groups of a chip. Only one goroutine at a time may use it.
 type Groups struct {
@@ -31,7 +31,8 @@ type Groups struct {
 	// Packets that wait to run through the stacked groups, their number, and its maximum.
 	waiting     [Lanes]Packet
 	n, together int
-	single      [1]Packet // the packet of a pass with only one packet
+	single      [1]Packet    // the packet of a pass with only one packet
+	ordered     [Lanes]uint8 // 0, 1, 2 and so on
 	scratch
 }
 
@@ -44,10 +45,14 @@ type lanes uint64
 // scratch holds the state of the packets that run together, each at its index.
 type scratch struct {
 	packets []Packet
-	keys    [Lanes]words
-	coins   [Lanes]uint32
-	tossed  lanes   // packets whose coins are known
-	active  []*task // tasks whose filters match some packets
+	// Of all packets: the first and the last time of day, and the sum of their sizes.
+	earliest, latest uint64
+	bytes            uint64
+
+	keys   [Lanes]words
+	coins  [Lanes]uint32
+	tossed lanes   // packets whose coins are known
+	active []*task // tasks whose filters match some packets
 	// Compressed keys by slot and polynomial. The bits of have select the valid entries of summed, which hold the packets
 	// with sums. The last sums are zero, for no key.
 	have   uint64
@@ -57,6 +62,7 @@ type scratch struct {
 	// State of one unit: the packets for which it runs, their parameters, and the values that are compared with digest
 	// thresholds.
 	list, chosen [Lanes]uint8
+	some         [Lanes]uint32
 	p1, p2       operand
 	measures     [Lanes]uint32
 	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // results of the task's units
@@ -97,14 +103,18 @@ func New(g flymon.Geometry) (*Groups, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("CMU groups: %w", err)
 	}
-	return &Groups{
+	c := &Groups{
 		geometry: g,
 		hashes:   make([]hashUnit, g.All()*g.Units),
 		cmus:     make([]cmu, g.All()*g.CMUs),
 		groups:   make([]int, g.All()),
 		tasks:    map[string]*task{},
 		together: Lanes,
-	}, nil
+	}
+	for i := range c.ordered {
+		c.ordered[i] = uint8(i)
+	}
+	return c, nil
 }
 
 // Geometry returns the geometry passed to New.

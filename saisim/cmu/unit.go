@@ -2,6 +2,7 @@ package cmu
 
 import (
 	"math/bits"
+	"slices"
 
 	"tamtam/tam/flymon"
 )
@@ -42,18 +43,20 @@ const (
 	maximum
 	andOr
 	xorSwap
+	// count is condAdd with constant parameters, by one compressed key and for all packets, without a reader of the result.
+	count
 )
 
 // A unit is a flymon.Unit with all precomputed values that do not depend on the packet. Its size is one cache line.
 type unit struct {
 	words      []uint32 // words of the partition, bank after bank
-	mask       uint32   // mask of the rotated key
+	mask       uint32   // mask of the rotated key: the bucket in its bank
 	wide       uint32   // mask of a bucket
 	from, span uint32   // range of coins
 	p1, p2     uint32   // parameters, if they are constant
 	a, b       uint16   // numbers of the compressed keys that are its key
 	left       uint8    // rotation of the key
-	right, log uint8    // right shift of the address, and log2 of the bank size
+	log        uint8    // log2 of the bank size
 	op         op
 	sources    *sources // sources of parameters that are not constant; nil if both are constant
 }
@@ -99,16 +102,24 @@ func (g *Groups) compile(t *task) {
 	for i := range l.Units {
 		g.compileUnit(t, &t.units[i], &l.Units[i])
 	}
+	for i := range t.units {
+		if u := &t.units[i]; u.op == condAdd && u.sources == nil && u.b == noKey && !t.coins && !t.reads(i) {
+			u.op = count
+		}
+	}
+}
+
+// reads reports whether a unit's result or the value for digests has a reader.
+func (t *task) reads(i int) bool {
+	return i == t.digestUnit || slices.ContainsFunc(t.units, func(u unit) bool {
+		return u.sources != nil && (slices.Contains(u.sources.p1.of, i) || slices.Contains(u.sources.p2.of, i))
+	})
 }
 
 func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	u.words = g.partition(from, t.layout.Banks())
 	u.log = uint8(bits.TrailingZeros32(from.Size))
 	u.mask = from.Size - 1
-	if from.Shifted {
-		u.mask = uint32(g.geometry.Depth - 1)
-		u.right = uint8(bits.TrailingZeros32(uint32(g.geometry.Depth))) - u.log
-	}
 	u.wide = g.geometry.Mask()
 	u.from, u.span = uint32(from.From), uint32(from.To-from.From)
 	if from.To == 0 {
@@ -116,6 +127,9 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	}
 	t.coins = t.coins || from.To != 0
 	u.a, u.b, u.left = g.ref(t, from.Group, from.Key)
+	if from.Shifted { // the upper bits of an address in the register select the bucket, not the lower ones
+		u.left = (u.left - uint8(bits.TrailingZeros32(uint32(g.geometry.Depth))) + u.log) & 31
+	}
 	switch from.Op {
 	case flymon.CondAdd:
 		u.op = condAdd
@@ -136,7 +150,7 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 
 // ref returns the numbers of two compressed keys whose exclusive or is a key, and the key's rotation.
 func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b uint16, left uint8) {
-	a, b = g.hashes[group*g.geometry.Units+r.A].sum, uint16(noKey)
+	a, b = g.hashes[group*g.geometry.Units+r.A].sum, noKey
 	t.need(a)
 	if r.B > 0 {
 		b = g.hashes[group*g.geometry.Units+r.B-1].sum
