@@ -370,7 +370,6 @@ func (c *queues) pass(p *port, cp *copyOf) {
 	c.egressFree = c.now + 1
 	c.egress.sketch.copies++
 	if c.egress.sketch.on {
-		pk.whole()
 		c.egress.sketch.measure(cp)
 	}
 	length := cp.taggedLen()
