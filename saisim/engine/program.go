@@ -73,6 +73,7 @@ func (c *programs) alight(pk *packet) {
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
 	need := prog.Reads(false) | prog.Writes(false)
+	v.Traced = c.tracking
 	for i := range vec {
 		x := &vec[i]
 		if x.p == nil || !x.on {

@@ -17,7 +17,7 @@ func (c *programs) runEgress(p *port, cp *copyOf) bool {
 	if prog.Empty(true) {
 		return true
 	}
-	if pk.graph != nil {
+	if v.Traced = pk.graph != nil; v.Traced {
 		v.Ran[alone], v.Hit[alone] = pk.run.ran, pk.run.hit
 	}
 	prog.BeginEgress(v, alone, &pk.run.bridge)
