@@ -37,6 +37,7 @@ func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
 	c.stepping = c.driver.vector == 0
 	c.sketch.setLanes(c.driver.vector)
+	c.programs.passive.most = c.driver.vector
 }
 
 // Advance handles all events up to and including a cycle.
@@ -130,15 +131,17 @@ func (c *driver) enterAll(to Cycle) {
 		}
 	}
 	c.ingress.run(c.together[:n])
+	c.ingress.programs.catchUp()
 	c.bridge.sweepBefore(to + 1)
 }
 
 // gather adds a packet to the n packets that will run the ingress pipe together, and returns the new number of packets.
-// A full vector runs immediately. Without a program a single packet is enough, because only programs gain from vectors.
+// A full vector runs immediately. Without a program, or with a passive one, a single packet is enough, because only
+// programs gain from vectors.
 func (c *driver) gather(n int, at Cycle, pk *packet) int {
 	x := &c.together[n]
 	x.at, x.pk = at, pk
-	if n++; n == c.vector || c.ingress.programs.program == nil {
+	if n++; n == c.vector || c.ingress.programs.program == nil || c.off&cutPassive == 0 {
 		now := c.now
 		c.ingress.run(c.together[:n])
 		c.now, n = now, 0

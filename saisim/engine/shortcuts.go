@@ -23,7 +23,7 @@ import (
 type shortcuts uint8
 
 const (
-	// cutBridging skips the whole ingress pipe for bridged packets, if there is no program.
+	// cutBridging skips the whole ingress pipe for bridged packets, if there is no program or a passive one.
 	cutBridging shortcuts = 1 << iota
 	// cutRouting does the same for routed packets.
 	cutRouting
@@ -37,6 +37,8 @@ const (
 	cutEgress
 	// cutMAC is for frames that leave as received, or edited in their Ethernet and IPv4 headers only.
 	cutMAC
+	// cutPassive runs a passive program after its packets have left the ingress pipe. It is closed without such a program.
+	cutPassive
 
 	everyCut   = 1<<iota - 1
 	cutIngress = cutBridging | cutRouting
@@ -44,7 +46,7 @@ const (
 
 // shortcutNames holds the names of the shortcuts, in the order of their bits. A new shortcut, such as one for other
 // packets, needs a name here and a call of took, so that tests count its packets.
-var shortcutNames = [...]string{"bridging", "routing", "admission", "passage", "replication", "egress", "MAC"}
+var shortcutNames = [...]string{"bridging", "routing", "admission", "passage", "replication", "egress", "MAC", "passive program"}
 
 // Each shortcut has a name, and each name a shortcut.
 var _ = [1]struct{}{}[1<<len(shortcutNames)-1-everyCut]
@@ -85,6 +87,7 @@ func sum(closings ...closing) (off shortcuts) {
 // closed returns the shortcuts that are closed to all packets.
 func (c *Engine) closed() shortcuts {
 	program := c.programs.program
+	passive := !c.stepping && !c.tracking && c.programs.watches(c.noting || c.found != nil)
 	return sum(
 		closing{everyCut, c.stepping},
 		closing{cutReplication | cutMAC, c.observer != nil}, // an observer receives every step
@@ -93,7 +96,8 @@ func (c *Engine) closed() shortcuts {
 		closing{cutIngress | cutAdmission, c.skips != 0},
 		closing{cutIngress | cutAdmission, len(c.acl.preIngress) > 0},
 		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
-		closing{cutIngress, program != nil},
+		closing{cutIngress, program != nil && !passive},
+		closing{cutPassive, !passive},
 		closing{cutPassage, program != nil && !program.Empty(true)}, // the program has stages in the egress pipe
 		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
 		closing{cutEgress, c.acl.vlanACLs[stageEgress]},
@@ -115,7 +119,7 @@ func (p *port) closed(recorders uint64) shortcuts {
 	)
 }
 
-// usual runs the ingress pipe without a program for an unsampled, untagged packet. The packet must be from an address
+// usual runs the ingress pipe, except a program, for an unsampled, untagged packet. The packet must be from an address
 // known at its port to one known at another port, or routed to a known neighbour. It returns false for any other
 // packet, without any effect.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
@@ -142,6 +146,10 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	}
 	c.took(cutBridging)
 	c.admitted(p, pk)
+	if c.off&cutPassive == 0 {
+		c.took(cutPassive)
+		c.programs.seeUsual(pk, at)
+	}
 	pk.from = p.in.source.number
 	if pk.usual = r == nil && p.unlisted(); !pk.usual {
 		if !c.unhindered(p, pk, at) {
@@ -180,6 +188,10 @@ func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) boo
 	}
 	c.took(cutRouting)
 	c.admitted(p, pk)
+	if c.off&cutPassive == 0 {
+		c.took(cutPassive)
+		c.programs.seeUsual(pk, at)
+	}
 	if pk.usual = p.unlisted(); pk.usual {
 		pk.note(r)
 	} else if !c.unhindered(p, pk, at) {
@@ -257,6 +269,9 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	}
 	if len(p.tables[stageIngress]) > 0 {
 		c.acl.lookupIngress(p, pk)
+		if c.off&cutPassive == 0 {
+			c.programs.seeACL(pk)
+		}
 	}
 	if pk.free() && !pk.accompanied() && pk.ifa.action == nil && pk.noted&notedOuter == 0 {
 		pk.own.session = pk.stamp

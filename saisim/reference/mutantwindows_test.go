@@ -162,7 +162,7 @@ var windowMutants = []mutant{
 	// Windows and the wheel.
 	{
 		"the short way leaves a program out", "engine/shortcuts.go",
-		"closing{cutIngress, program != nil},",
+		"closing{cutIngress, program != nil && !passive},",
 		"",
 	},
 	{
@@ -177,8 +177,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"frames that leave a window's ingress pipe last are forgotten", "engine/advance.go",
-		"\tc.ingress.run(c.together[:n])\n\tc.bridge",
-		"\tc.ingress.run(c.together[:max(n-1, 0)])\n\tc.bridge",
+		"\tc.ingress.run(c.together[:n])\n\tc.ingress.programs",
+		"\tc.ingress.run(c.together[:max(n-1, 0)])\n\tc.ingress.programs",
 	},
 	{
 		"a window leaves time where its ingress was", "engine/advance.go",
