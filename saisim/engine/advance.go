@@ -152,14 +152,25 @@ func (c *driver) gather(n int, at Cycle, pk *packet) int {
 // manage runs the traffic manager and the egress pipe up to and including a cycle.
 func (c *driver) manage(to Cycle) {
 	for {
-		// Most of the time the only events are arriving packets.
-		for c.pipe.Len() > 0 && c.agenda.empty() && c.queues.waitingN == 0 && c.ended.Len() == 0 &&
-			c.noted == 0 && c.flows == 0 {
+		// Most of the time the only events are arriving packets, and ports that wait for the egress pipe.
+		for c.pipe.Len() > 0 && c.ended.Len() == 0 && c.noted == 0 && c.flows == 0 {
 			first := c.pipe.First()
-			if first.at > to {
+			at, serve := first.at, false
+			if c.queues.waitingN > 0 {
+				if free := max(c.now, c.queues.egressFree); free <= at {
+					at, serve = free, true
+				}
+			}
+			if c.agenda.has(c.now, at) {
+				break
+			}
+			if at > to {
 				return
 			}
-			c.now = first.at
+			if c.now = at; serve {
+				c.queues.serve()
+				continue
+			}
 			pk := first.pk
 			c.pipe.Skip()
 			c.ingress.replicate(pk)

@@ -354,7 +354,10 @@ func (c *ingressPipe) replicate(pk *packet) {
 
 // straight does enqueue, and everything up to the MAC, for the only copy of a packet that need not wait. No frame may
 // be queued at the port, and its scheduler and the egress pipe must be free. It returns false if the copy must wait,
-// or may not take the shortcut through the egress pipe, without any effect.
+// or may not take the shortcut through the egress pipe, without any effect. If it were inlined, the compiler would not
+// inline the functions that it calls.
+//
+//go:noinline
 func (c *queues) straight(p *port, pk *packet) bool {
 	if p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles || !c.passes(p) {
 		return false
@@ -425,16 +428,16 @@ func (c *wires) finished(p *port, cp *copyOf) (data []byte, length int, stamped 
 		s.count(cp.result)
 		stamped = cp.result == stampDone
 	}
-	if !pk.edited && !stamped {
+	if pk.edited { // in place, because the packet ends here
+		if pk.usual { // only routed
+			pk.edit.route(pk.data, ethernetHeader, true)
+		} else {
+			pk.edit.apply(pk.data, ethernetHeader, true, 0)
+		}
+	}
+	if !stamped {
 		return pk.data, pk.length, false
 	}
-	data, length = append(c.spares.scratch[:0], pk.data...), pk.length
-	if pk.edited {
-		pk.edit.apply(data, ethernetHeader, true, 0)
-	}
-	if stamped {
-		data = c.appendRecord(data, s, pk, p.number, c.now)
-		length = len(data)
-	}
-	return data, length, stamped
+	data = c.appendRecord(append(c.spares.scratch[:0], pk.data...), s, pk, p.number, c.now)
+	return data, len(data), true
 }

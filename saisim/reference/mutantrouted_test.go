@@ -10,7 +10,7 @@ var routedMutants = []mutant{
 	},
 	{
 		"a routed packet's checksum is not checked", "engine/router.go",
-		"!routable(binary.BigEndian.Uint32(ip[16:])) || checksum(ip[:20]) != 0 {",
+		"!routable(binary.BigEndian.Uint32(ip[16:])) || !correct(ip) {",
 		"!routable(binary.BigEndian.Uint32(ip[16:])) {",
 	},
 	{

@@ -167,8 +167,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"schedulers wait while packets come", "engine/advance.go",
-		"c.agenda.empty() && c.queues.waitingN == 0 &&",
-		"c.queues.waitingN == 0 &&",
+		"if c.agenda.has(c.now, at) {",
+		"if false {",
 	},
 	{
 		"the egress pipe takes several ports at once", "engine/advance.go",
@@ -255,8 +255,8 @@ var windowMutants = []mutant{
 		"p.rate.frames(uint32(length) + fcsLen)",
 	},
 	{"the turn passes to a port again and again", "engine/queue.go", "\tc.served = p.id\n", ""},
-	{"what passes a queue takes one cell", "tm/port.go", "uint64(n) > p.buffer.CellBytes || pool", "pool"},
-	{"what passes a queue needs no room", "tm/port.go", "|| pool.free() < 1 {", "|| pool.free() < 0 {"},
+	{"what passes a queue takes one cell", "tm/port.go", "uint64(n) <= b.CellBytes && pool", "pool"},
+	{"what passes a queue needs no room", "tm/port.go", "pool.free() >= 1\n", "pool.free() >= 0\n"},
 	{"what passes a queue leaves no high watermark", "tm/port.go", "if q.MaxBytes < uint64(n) {", "if false {"},
 	{"what passes a queue takes no turn", "tm/port.go", "\tp.turn = i\n\tp.pass()\n}", "\tp.pass()\n}"},
 	// The egress MACs, and what ports count.
@@ -271,7 +271,7 @@ var windowMutants = []mutant{
 		"stamped = cp.result == stampDone\n",
 		"stamped = true\n",
 	},
-	{"a stamped frame is as long as before", "engine/shortcuts.go", "c.now)\n\t\tlength = len(data)\n", "c.now)\n"},
+	{"a stamped frame is as long as before", "engine/shortcuts.go", "return data, len(data), true", "return data, pk.length, true"},
 	{"frames that leave are not in the books", "engine/transmit.go", "\tc.frameCounts.Sent++\n", ""},
 	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
 	{
