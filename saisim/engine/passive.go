@@ -61,16 +61,10 @@ func (c *programs) seeUsual(pk *packet, at Cycle) {
 		return
 	}
 	w, ip := &c.phv.W, pk.data[ethernetHeader:]
-	_ = ip[33]
-	flags, proto, tcpFlags := uint64(flagEthernet2|flagIP|flagIPv4|flagL4), ip[9], uint8(0)
-	if proto == protoTCP {
-		flags, tcpFlags = flags|flagTCP, ip[33]
-	}
+	word, flags := usualWord(ip)
 	w[pipe.WordSrcLo][i] = uint64(binary.BigEndian.Uint32(ip[12:]))
 	w[pipe.WordDstLo][i] = uint64(binary.BigEndian.Uint32(ip[16:]))
-	w[pipe.WordL4][i] = uint64(binary.BigEndian.Uint32(ip[20:]))<<32 | uint64(proto)<<24 | uint64(ip[1])<<16 |
-		uint64(ip[8])<<8 | uint64(tcpFlags)
-	w[pipe.WordFlags][i] = flags | uint64(ip[6]>>5)<<20
+	w[pipe.WordL4][i], w[pipe.WordFlags][i] = word, flags|uint64(ip[6]>>5)<<20
 }
 
 // seeACL notes what ACL has changed in the last packet seen.

@@ -151,13 +151,15 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 		c.programs.seeUsual(pk, at)
 	}
 	pk.from = p.in.source.number
-	if pk.usual = r == nil && p.unlisted(); !pk.usual {
+	if r != nil || !p.unlisted() {
 		if !c.unhindered(p, pk, at) {
 			return true
 		}
 		if c.noting {
 			pk.noted |= notedKnown
 		}
+	} else {
+		pk.usual = true
 	}
 	from.seen = at
 	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
@@ -192,7 +194,8 @@ func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) boo
 		c.took(cutPassive)
 		c.programs.seeUsual(pk, at)
 	}
-	if pk.usual = p.unlisted(); pk.usual {
+	if p.unlisted() {
+		pk.usual = true
 		pk.note(r)
 	} else if !c.unhindered(p, pk, at) {
 		return true
@@ -262,13 +265,28 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 // it forwards the packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
+	var e *aclEntry
+	l := c.alone(p)
+	if l != nil {
+		var k aclKey
+		k.usualKey(pk)
+		e = l.table.space.lookup(&k, &crossing{in: pk.in, out: CPUPort})
+		if e == nil || e.act == 0 && !e.noLearn && e.does&^doesStamp == 0 {
+			c.passed(p, pk, l, e)
+			return true
+		}
+	}
 	pk.h.usual(pk.data)
 	pk.source, pk.router, pk.lag = p.in.source, p.in.untaggedRIF, p.in.lag
 	if c.noting {
 		pk.note(pk.router)
 	}
 	if len(p.tables[stageIngress]) > 0 {
-		c.acl.lookupIngress(p, pk)
+		if l != nil {
+			c.acl.hitOne(pk, l, e, markTime{})
+		} else {
+			c.acl.lookupIngress(p, pk)
+		}
 		if c.off&cutPassive == 0 {
 			c.programs.seeACL(pk)
 		}
@@ -279,6 +297,33 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	}
 	c.decide(p, pk)
 	return false
+}
+
+// alone returns the only ACL table in which packets of a port are looked up, if the key consists of fields at fixed
+// places of usual packets. Otherwise it returns nil.
+func (c *ingressPipe) alone(p *port) *lookup {
+	tables := p.tables[stageIngress]
+	if len(tables) != 1 || p.in.lag != nil || c.acl.marking.used > 0 || c.acl.ranges.used != 0 {
+		return nil
+	}
+	return &tables[0]
+}
+
+// passed notes the lookup of a packet whose entry, if there is one, does no more than stamp and count. The packet stays
+// usual.
+func (c *ingressPipe) passed(p *port, pk *packet, l *lookup, e *aclEntry) {
+	pk.usual = true
+	if r := p.in.untaggedRIF; c.noting || r != nil {
+		pk.note(r)
+		pk.looked(l.table, e)
+	}
+	if e == nil {
+		return
+	}
+	if e.counter != nil {
+		e.counter.hit(pk.length + fcsLen)
+	}
+	pk.own.session = e.stamp
 }
 
 // free reports whether no trap and no ACL entry affects a packet's destination.
@@ -438,6 +483,8 @@ func (c *wires) finished(p *port, cp *copyOf) (data []byte, length int, stamped 
 	if !stamped {
 		return pk.data, pk.length, false
 	}
-	data = c.appendRecord(append(c.spares.scratch[:0], pk.data...), s, pk, p.number, c.now)
+	data = c.spares.scratch[:len(pk.data)]
+	copy(data, pk.data)
+	data = c.appendRecord(data, s, pk, p.number, c.now)
 	return data, len(data), true
 }

@@ -77,12 +77,12 @@ var passiveMutants = []mutant{
 		"\t\tc.fillAll",
 	},
 	{
-		"a passive program sees no TCP flags", "engine/passive.go",
-		"flags|flagTCP, ip[33]",
-		"flags|flagTCP, 0",
+		"usual packets have no TCP flags, without a parser", "engine/parse.go",
+		"word | uint64(ip[33])",
+		"word",
 	},
 	{
-		"a passive program sees ports in the wrong order", "engine/passive.go",
+		"usual packets have their ports in the wrong order, without a parser", "engine/parse.go",
 		"uint64(binary.BigEndian.Uint32(ip[20:]))<<32 |",
 		"uint64(binary.LittleEndian.Uint32(ip[20:]))<<32 |",
 	},
