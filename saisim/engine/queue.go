@@ -173,9 +173,9 @@ func (c *queues) send(p *port, cp *copyOf, length int) {
 	if pre.before(p.txFree) {
 		pre = p.txFree
 	}
-	sfd := p.rate.after(pre, p.rate.preamble)
-	p.rate.frames(WireLen(length))
-	p.txFree = p.rate.after(sfd, p.rate.frameGap)
+	sfd := p.txRate.after(pre, p.txRate.preamble)
+	p.txRate.frames(WireLen(length))
+	p.txFree = p.txRate.after(sfd, p.txRate.frameGap)
 	cp.at, cp.frac, cp.lane = sfd.ceil(), sfd.frac, p.id
 	c.wires.leaving.push(cp)
 }

@@ -71,7 +71,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		return nil, err
 	}
 	v := routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
-		ingressOnly: seed%9 == 4, passive: seed%9 == 7, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
+		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed)})
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
@@ -87,7 +87,7 @@ type variant struct {
 	blind, ledgered bool       // without an observer; with a ledger
 	usual           bool       // true if most frames take the shortcuts: see isUsual
 	ingressOnly     bool       // true if programs have no tables in the egress pipe
-	passive         bool       // true if programs only read packets, in the ingress pipe
+	passive         *rand.Rand // random numbers for programs that only read packets; nil means other programs
 	policed         *rand.Rand // random numbers for policers of the CPU's packets; nil means none
 	clamped         *rand.Rand // random numbers for MSS clamps; nil means none
 	monitored       *rand.Rand // random numbers for drop monitors; nil means none
@@ -103,6 +103,14 @@ type variant struct {
 	marks      bool // ports mirror what they mark
 	routed     bool // true if most frames are routed: see isRouted
 	bare       bool // true if there are few other features: see routedOf
+}
+
+// passiveOf returns random numbers for passive programs in one case of nine, otherwise nil.
+func passiveOf(seed uint64) *rand.Rand {
+	if seed%9 == 7 {
+		return rand.New(rand.NewPCG(seed, 14))
+	}
+	return nil
 }
 
 // policedOf returns random numbers for policers in about one case of four, otherwise nil.
@@ -187,14 +195,18 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	if !p.gen.bare && p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program adds no headers
 		p.programmed = true
-		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly || v.passive,
-			Passive: v.passive}
+		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly}
 		for _, id := range p.chip.Ports() {
 			if p.chance(30) {
 				p.opt.Ports = append(p.opt.Ports, uint16(id))
 			}
 		}
-		if err := p.batch(0, pipe.Batch{Program: pipetest.Program(p.Rand, p.opt)}); err != nil {
+		program := pipetest.Program(p.Rand, p.opt)
+		if v.passive != nil {
+			p.opt.IngressOnly, p.opt.Passive = true, true
+			program = pipetest.Program(v.passive, p.opt)
+		}
+		if err := p.batch(0, pipe.Batch{Program: program}); err != nil {
 			return nil, err
 		}
 	}

@@ -306,8 +306,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"short frames are not padded on the wire", "engine/queue.go",
-		"p.rate.frames(WireLen(length))",
-		"p.rate.frames(uint32(length) + fcsLen)",
+		"p.txRate.frames(WireLen(length))",
+		"p.txRate.frames(uint32(length) + fcsLen)",
 	},
 	{"the turn passes to a port again and again", "engine/queue.go", "\tc.served = p.id\n", ""},
 	{"what passes a queue takes one cell", "tm/port.go", "uint64(n) <= b.CellBytes && pool", "pool"},
@@ -339,6 +339,11 @@ var windowMutants = []mutant{
 		"spans of the last frame are without the gap", "engine/clock.go",
 		"r.span(n), r.span(n+gap), n",
 		"r.span(n), r.span(n), n",
+	},
+	{
+		"the other direction keeps its old speed", "engine/port.go",
+		"\tp.txRate = p.rate\n",
+		"\tif p.txRate.den == 0 {\n\t\tp.txRate = p.rate\n\t}\n",
 	},
 	{
 		"the span of the last frame is that of the next", "engine/clock.go",
