@@ -281,14 +281,17 @@ func (g *Groups) keysOf(u *unit, list []uint8) []uint32 {
 	return some
 }
 
-// count runs a unit of this operation: it adds a constant while the bucket is below another one.
+// count runs a unit of this operation: it adds a constant while the bucket is below another one. If it were inlined, the
+// values of its loop would not stay in registers.
+//
+//go:noinline
 func (u *unit) count(keys []uint32, bank uint32) {
 	words := u.words[bank<<u.log:]
 	left, mask, step, below, wide := int(u.left), u.mask, u.p1, u.p2, u.wide
 	for _, key := range keys {
 		word := &words[bits.RotateLeft32(key, left)&mask]
-		if n := *word; n < below {
-			*word = (n + step) & wide
+		if *word < below {
+			*word = (*word + step) & wide
 		}
 	}
 }

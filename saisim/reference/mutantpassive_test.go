@@ -129,8 +129,8 @@ var passiveMutants = []mutant{
 	},
 	{
 		"a unit that only counts saturates a step too late", "cmu/run.go",
-		"if n := *word; n < below {",
-		"if n := *word; n <= below {",
+		"if *word < below {",
+		"if *word <= below {",
 	},
 	{
 		"a result that is read later is not kept", "cmu/unit.go",
