@@ -281,8 +281,8 @@ func (g *Groups) keysOf(u *unit, list []uint8) []uint32 {
 	return some
 }
 
-// count runs a unit of this operation: it adds a constant while the bucket is below another one. If it were inlined, the
-// values of its loop would not stay in registers.
+// count runs a unit of this operation: it adds a constant while the bucket is below another one. If it were inlined,
+// the values of its loop would not stay in registers.
 //
 //go:noinline
 func (u *unit) count(keys []uint32, bank uint32) {

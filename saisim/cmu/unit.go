@@ -43,7 +43,7 @@ const (
 	maximum
 	andOr
 	xorSwap
-	// count is condAdd with constant parameters, by one compressed key and for all packets, without a reader of the result.
+	// count is condAdd with constant parameters, by one compressed key and for all packets. Nothing reads the result.
 	count
 )
 

@@ -43,8 +43,8 @@ func (a *agenda) push(now Cycle, e event) {
 // empty reports whether there are no events.
 func (a *agenda) empty() bool { return a.near == 0 && len(a.far) == 0 }
 
-// has reports whether there may be an event between two cycles, both included. It is certain if they are close. No event
-// may be before now.
+// has reports whether there may be an event between two cycles, both included. If they are close, it is certain. No
+// event may be before now.
 func (a *agenda) has(now, to Cycle) bool {
 	if a.near == 0 {
 		return len(a.far) > 0 && a.far[0].at <= to

@@ -46,7 +46,9 @@ const (
 
 // shortcutNames holds the names of the shortcuts, in the order of their bits. A new shortcut, such as one for other
 // packets, needs a name here and a call of took, so that tests count its packets.
-var shortcutNames = [...]string{"bridging", "routing", "admission", "passage", "replication", "egress", "MAC", "passive program"}
+var shortcutNames = [...]string{
+	"bridging", "routing", "admission", "passage", "replication", "egress", "MAC", "passive program",
+}
 
 // Each shortcut has a name, and each name a shortcut.
 var _ = [1]struct{}{}[1<<len(shortcutNames)-1-everyCut]

@@ -71,7 +71,8 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		return nil, err
 	}
 	v := routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
-		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
+		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed),
+		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed)})
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)

@@ -92,7 +92,11 @@ var routedMutants = []mutant{
 		"pk.plain, pk.verdict.kind, pk.verdict.lag = false, toLAG,",
 		"pk.verdict.kind, pk.verdict.lag = toLAG,",
 	},
-	{"a packet keeps the edit of one before it", "engine/core.go", "\t\tpk.edit, pk.transit.marked = edit{}, marked{}\n", ""},
+	{
+		"a packet keeps the edit of one before it", "engine/core.go",
+		"\t\tpk.edit, pk.transit.marked = edit{}, marked{}\n",
+		"",
+	},
 	{
 		"a packet that was put into a header is edited as before", "engine/outer.go",
 		"pk.h, pk.untaggedIPv4 = headers{}, false",

@@ -326,7 +326,11 @@ var windowMutants = []mutant{
 		"stamped = cp.result == stampDone\n",
 		"stamped = true\n",
 	},
-	{"a stamped frame is as long as before", "engine/shortcuts.go", "return data, len(data), true", "return data, pk.length, true"},
+	{
+		"a stamped frame is as long as before", "engine/shortcuts.go",
+		"return data, len(data), true",
+		"return data, pk.length, true",
+	},
 	{"frames that leave are not in the books", "engine/transmit.go", "\tc.frameCounts.Sent++\n", ""},
 	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
 	{

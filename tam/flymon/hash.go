@@ -108,8 +108,8 @@ func NewCompressor(mask Key) *Compressor {
 }
 
 // contributions returns the tables of a half, by two polynomials. bit holds the contributions of its last bit, and then
-// those of the last bit of the half before. The CRC is linear: the contribution of a byte is the sum of the contributions
-// of its bits. The contribution of a bit is that of the next bit, shifted one step.
+// those of the last bit of the half before. The CRC is linear: the contribution of a byte is the sum of those of its
+// bits. The contribution of a bit is that of the next bit, shifted one step.
 func contributions(bit *uint64, poly uint64) *[4][256]uint64 {
 	t := new([4][256]uint64)
 	for b := range t {
