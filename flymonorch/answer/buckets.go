@@ -15,9 +15,9 @@ type buckets struct {
 // compressed returns a compressed key of a vector in a group.
 func (b *buckets) compressed(group int, ref flymon.Ref, v flymon.Vector) uint32 {
 	of := b.hashes[group*b.Geometry.Units:]
-	c := of[ref.A].Sum(&v)
+	c := of[ref.A].Sum(flymon.PolyNumber(group, ref.A), &v)
 	if ref.B > 0 {
-		c ^= of[ref.B-1].Sum(&v)
+		c ^= of[ref.B-1].Sum(flymon.PolyNumber(group, ref.B-1), &v)
 	}
 	return bits.RotateLeft32(c, -int(ref.Shift))
 }

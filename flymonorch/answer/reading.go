@@ -51,8 +51,12 @@ func New(d Dump) (*Reading, error) {
 		return nil, fmt.Errorf("task %q: %w", d.Layout.Task, err)
 	}
 	hashes := make([]*flymon.Compressor, d.Geometry.All()*d.Geometry.Units)
+	compressors := map[flymon.Key]*flymon.Compressor{}
 	for _, m := range d.Layout.Masks {
-		hashes[m.Group*d.Geometry.Units+m.Unit] = flymon.NewCompressor(flymon.Poly(m.Group, m.Unit), m.Key)
+		if compressors[m.Key] == nil {
+			compressors[m.Key] = flymon.NewCompressor(m.Key)
+		}
+		hashes[m.Group*d.Geometry.Units+m.Unit] = compressors[m.Key]
 	}
 	r := &Reading{buckets: buckets{d, hashes}}
 	r.inUse = r.countUsed()

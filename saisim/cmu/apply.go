@@ -57,7 +57,7 @@ func (g *Groups) enter(t *task) {
 		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
 		h.mask = m.Key
 		h.users = append(h.users, t)
-		h.slot = g.acquireSlot(flymon.Poly(m.Group, m.Unit), m.Key)
+		h.sum = g.acquire(flymon.PolyNumber(m.Group, m.Unit), m.Key)
 	}
 	place := func(u *flymon.Unit, frozen bool) {
 		c := g.cmu(u)
@@ -85,7 +85,7 @@ func (g *Groups) leave(t *task) {
 	for _, m := range t.layout.Masks {
 		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
 		h.users = slices.DeleteFunc(h.users, is)
-		g.slots[h.slot].users--
+		g.release(h.sum)
 	}
 	for i := range g.cmus {
 		c := &g.cmus[i]
@@ -96,22 +96,36 @@ func (g *Groups) leave(t *task) {
 	}
 }
 
-// acquireSlot finds the slot that computes a compressed key, or sets one up. There is always a free slot, since no more
-// keys are in use than there are hash units.
-func (g *Groups) acquireSlot(poly uint32, mask flymon.Key) uint8 {
-	free := 0
+// acquire returns the number of a compressed key. It finds the slot of the mask, or sets one up. There is always a free
+// slot, since no more masks are in use than there are hash units.
+func (g *Groups) acquire(poly int, mask flymon.Key) uint16 {
+	at := 0
 	for i := range g.slots {
 		s := &g.slots[i]
-		if s.compressor != nil && s.poly == poly && s.mask == mask {
-			s.users++
-			return uint8(i)
+		if s.compressor != nil && s.mask == mask {
+			at = i
+			break
 		}
-		if s.users == 0 && (g.slots[free].users > 0 || s.compressor == nil && g.slots[free].compressor != nil) {
-			free = i
+		if s.used == 0 && (g.slots[at].used != 0 || s.compressor == nil && g.slots[at].compressor != nil) {
+			at = i
 		}
 	}
-	g.slots[free] = slot{poly, mask, flymon.NewCompressor(poly, mask), 1}
-	return uint8(free)
+	s := &g.slots[at]
+	if s.compressor == nil || s.mask != mask {
+		*s = slot{mask: mask, compressor: flymon.NewCompressor(mask)}
+	}
+	s.users[poly]++
+	s.used |= 1 << poly
+	return uint16(at*len(s.users) + poly)
+}
+
+// release releases a compressed key, once.
+func (g *Groups) release(sum uint16) {
+	s := &g.slots[int(sum)/len(flymon.Sums{})]
+	poly := int(sum) % len(s.users)
+	if s.users[poly]--; s.users[poly] == 0 {
+		s.used &^= 1 << poly
+	}
 }
 
 // partition returns the words of all banks of a unit.

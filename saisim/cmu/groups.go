@@ -6,8 +6,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxSlots is the maximum number of compressed keys of one packet. Each hash unit of a chip may have its own key.
+// maxSlots is the maximum number of masks. Each hash unit of a chip may have its own.
 const maxSlots = 64
+
+// noKey is the number of the compressed key that is always zero. See [scratch].
+const noKey = uint16(maxSlots * len(flymon.Sums{}))
 
 // Groups holds the CMU groups of a chip. Only one goroutine at a time may use it.
 type Groups struct {
@@ -28,7 +31,8 @@ type Groups struct {
 	// Packets that wait to run through the stacked groups, their number, and its maximum.
 	waiting     [Lanes]Packet
 	n, together int
-	single      [1]Packet // the packet of a pass with only one packet
+	single      [1]Packet    // the packet of a pass with only one packet
+	ordered     [Lanes]uint8 // 0, 1, 2 and so on
 	scratch
 }
 
@@ -41,19 +45,24 @@ type lanes uint64
 // scratch holds the state of the packets that run together, each at its index.
 type scratch struct {
 	packets []Packet
-	keys    [Lanes]words
-	coins   [Lanes]uint32
-	tossed  lanes   // packets whose coins are known
-	active  []*task // tasks whose filters match some packets
-	// Compressed keys by slot. The bits of have select the valid entries of summed, which hold the packets with sums.
-	// The sums of the last slot are zero, for no key.
+	// Of all packets: the first and the last time of day, and the sum of their sizes.
+	earliest, latest uint64
+	bytes            uint64
+
+	keys   [Lanes]words
+	coins  [Lanes]uint32
+	tossed lanes   // packets whose coins are known
+	active []*task // tasks whose filters match some packets
+	// Compressed keys by slot and polynomial. The bits of have select the valid entries of summed, which hold the packets
+	// with sums. The last sums are zero, for no key.
 	have   uint64
 	summed [maxSlots]lanes
-	sums   [maxSlots + 1][Lanes]uint32
+	sums   [noKey + 1][Lanes]uint32
 
 	// State of one unit: the packets for which it runs, their parameters, and the values that are compared with digest
 	// thresholds.
 	list, chosen [Lanes]uint8
+	some         [Lanes]uint32
 	p1, p2       operand
 	measures     [Lanes]uint32
 	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // results of the task's units
@@ -62,7 +71,7 @@ type scratch struct {
 // A hashUnit is a hash unit. Its mask is set as long as a task needs it.
 type hashUnit struct {
 	mask  flymon.Key
-	slot  uint8
+	sum   uint16 // number of its compressed key
 	users []*task
 }
 
@@ -80,13 +89,13 @@ type place struct {
 	frozen    bool
 }
 
-// A slot computes one compressed key. Hash units with the same polynomial and mask share it. Free slots keep their
-// tables for the next user.
+// A slot computes the compressed keys of one mask. Hash units with this mask share it. Free slots keep their tables for
+// the next user.
 type slot struct {
-	poly       uint32
 	mask       flymon.Key
 	compressor *flymon.Compressor
-	users      int
+	used       uint8                   // set of polynomials that have users
+	users      [len(flymon.Sums{})]int // number of users of each polynomial
 }
 
 // New returns groups without tasks.
@@ -94,14 +103,18 @@ func New(g flymon.Geometry) (*Groups, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("CMU groups: %w", err)
 	}
-	return &Groups{
+	c := &Groups{
 		geometry: g,
 		hashes:   make([]hashUnit, g.All()*g.Units),
 		cmus:     make([]cmu, g.All()*g.CMUs),
 		groups:   make([]int, g.All()),
 		tasks:    map[string]*task{},
 		together: Lanes,
-	}, nil
+	}
+	for i := range c.ordered {
+		c.ordered[i] = uint8(i)
+	}
+	return c, nil
 }
 
 // Geometry returns the geometry passed to New.

@@ -80,6 +80,7 @@ func (g *Groups) flush() {
 // processes its packets in order, and shares no state with other tasks.
 func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
 	g.packets, g.have, g.tossed = packets, 0, 0
+	g.survey()
 	all := lanes(1)<<len(packets) - 1
 	for _, t := range c.all {
 		any = g.process(t, all, what) || any
@@ -94,6 +95,16 @@ func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
 		any = g.process(t, in, what) || any
 	}
 	return any
+}
+
+// survey computes what tasks need to know about all packets.
+func (g *Groups) survey() {
+	earliest, latest, bytes := ^uint64(0), uint64(0), uint64(0)
+	for i := range g.packets {
+		p := &g.packets[i]
+		earliest, latest, bytes = min(earliest, p.Vector[5]), max(latest, p.Vector[5]), bytes+uint64(p.Size)
+	}
+	g.earliest, g.latest, g.bytes = earliest, latest, bytes
 }
 
 // classify finds the tasks whose filters match some packets, with these packets.
@@ -129,6 +140,11 @@ func (g *Groups) process(t *task, in lanes, what pass) bool {
 	if what == ask || in == 0 {
 		return in != 0
 	}
+	if what == first && t.truth == nil && g.earliest-t.start < t.length && g.latest-t.start < t.length {
+		g.tally(t, in)
+		g.run(t, in)
+		return true
+	}
 	var now lanes // packets in the bank's epoch
 	for rest := in; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(uint64(rest))
@@ -157,6 +173,20 @@ func (g *Groups) process(t *task, in lanes, what pass) bool {
 	}
 	g.run(t, now)
 	return true
+}
+
+// tally counts packets in the bank of a task. All must be in its epoch.
+func (g *Groups) tally(t *task, in lanes) {
+	b := &t.banks[t.bank&1]
+	b.Packets += uint64(bits.OnesCount64(uint64(in)))
+	b.Last = g.packets[bits.Len64(uint64(in))-1].Vector[5]
+	if in+1 == 1<<len(g.packets) {
+		b.Bytes += g.bytes
+		return
+	}
+	for rest := in; rest != 0; rest &= rest - 1 {
+		b.Bytes += uint64(g.packets[bits.TrailingZeros64(uint64(rest))].Size)
+	}
 }
 
 // admitted returns the packets with a coin for which any unit runs.
@@ -209,11 +239,19 @@ func (g *Groups) run(t *task, in lanes) {
 	}
 	g.compress(t.keys, in)
 	list := g.list[:0]
-	for rest := in; rest != 0; rest &= rest - 1 {
-		list = append(list, uint8(bits.TrailingZeros64(uint64(rest))))
+	if in&(in+1) == 0 { // the first ones
+		list = g.ordered[:bits.Len64(uint64(in))]
+	} else {
+		for rest := in; rest != 0; rest &= rest - 1 {
+			list = append(list, uint8(bits.TrailingZeros64(uint64(rest))))
+		}
 	}
 	for i := range t.units {
 		u, some := &t.units[i], list
+		if u.op == count {
+			u.count(g.keysOf(u, list), t.bank)
+			continue
+		}
 		if t.coins {
 			some = g.choose(u, i, list)
 		}
@@ -226,6 +264,34 @@ func (g *Groups) run(t *task, in lanes) {
 			if g.measures[l&(Lanes-1)] >= t.threshold {
 				t.digest(&g.packets[l].Vector)
 			}
+		}
+	}
+}
+
+// keysOf returns the compressed keys of the packets for which a unit with only one such key runs.
+func (g *Groups) keysOf(u *unit, list []uint8) []uint32 {
+	n, all := len(list), &g.sums[u.a]
+	if int(list[n-1]) == n-1 { // the first ones
+		return all[:n]
+	}
+	some := g.some[:n]
+	for i, l := range list {
+		some[i] = all[l&(Lanes-1)]
+	}
+	return some
+}
+
+// count runs a unit of this operation: it adds a constant while the bucket is below another one. If it were inlined,
+// the values of its loop would not stay in registers.
+//
+//go:noinline
+func (u *unit) count(keys []uint32, bank uint32) {
+	words := u.words[bank<<u.log:]
+	left, mask, step, below, wide := int(u.left), u.mask, u.p1, u.p2, u.wide
+	for _, key := range keys {
+		word := &words[bits.RotateLeft32(key, left)&mask]
+		if *word < below {
+			*word = (*word + step) & wide
 		}
 	}
 }
@@ -253,9 +319,15 @@ func (g *Groups) compress(need uint64, in lanes) {
 		}
 		rest := in &^ g.summed[i]
 		g.summed[i] |= in
-		for c, to := g.slots[i].compressor, &g.sums[i]; rest != 0; rest &= rest - 1 {
+		s, to := &g.slots[i], g.sums[i*len(flymon.Sums{}):]
+		var sums flymon.Sums
+		for ; rest != 0; rest &= rest - 1 {
 			l := bits.TrailingZeros64(uint64(rest))
-			to[l] = c.Sum(&g.packets[l].Vector)
+			s.compressor.Sums(&g.packets[l].Vector, s.used, &sums)
+			for used := s.used; used != 0; used &= used - 1 {
+				k := bits.TrailingZeros8(used)
+				to[k][l] = sums[k]
+			}
 		}
 	}
 }
@@ -295,18 +367,18 @@ func (o *operand) all(v uint32) {
 
 // An address computes the bucket of a packet in a unit's partition.
 type address struct {
-	a, b              *[Lanes]uint32 // compressed keys
-	left, mask, right uint32
-	base              uint32 // start of the bank
+	a, b       *[Lanes]uint32 // compressed keys
+	left, mask uint32
+	base       uint32 // start of the bank
 }
 
 func (x *address) of(l uint8) uint32 {
-	return bits.RotateLeft32(x.a[l]^x.b[l], int(x.left))&x.mask>>(x.right&31) + x.base
+	return bits.RotateLeft32(x.a[l]^x.b[l], int(x.left))&x.mask + x.base
 }
 
 // operate runs a unit. For each packet, it sets the result and the value that is compared with a digest's threshold.
 func (g *Groups) operate(u *unit, results *[Lanes]uint32, bank uint32, list []uint8) {
-	at := address{&g.sums[u.a], &g.sums[u.b], uint32(u.left), u.mask, uint32(u.right), bank << u.log}
+	at := address{&g.sums[u.a], &g.sums[u.b], uint32(u.left), u.mask, bank << u.log}
 	words, wide, p1, p2, measures := u.words, u.wide, &g.p1.of, &g.p2.of, &g.measures
 	switch u.op {
 	case condAdd:

@@ -2,6 +2,7 @@ package cmu
 
 import (
 	"math/bits"
+	"slices"
 
 	"tamtam/tam/flymon"
 )
@@ -12,7 +13,7 @@ type task struct {
 	bank          uint32
 	lanes         lanes  // matching packets of those that run together
 	coins         bool   // true if a unit runs by coin
-	keys          uint64 // slots of compressed keys that the task needs
+	keys          uint64 // set of slots whose compressed keys the task needs
 	units         []unit
 	digestUnit    int // -1 if there is no digest
 	threshold     uint32
@@ -42,18 +43,20 @@ const (
 	maximum
 	andOr
 	xorSwap
+	// count is condAdd with constant parameters, by one compressed key and for all packets. Nothing reads the result.
+	count
 )
 
 // A unit is a flymon.Unit with all precomputed values that do not depend on the packet. Its size is one cache line.
 type unit struct {
 	words      []uint32 // words of the partition, bank after bank
-	mask       uint32   // mask of the rotated key
+	mask       uint32   // mask of the rotated key: the bucket in its bank
 	wide       uint32   // mask of a bucket
 	from, span uint32   // range of coins
 	p1, p2     uint32   // parameters, if they are constant
-	a, b       uint8    // slots of the key
+	a, b       uint16   // numbers of the compressed keys that are its key
 	left       uint8    // rotation of the key
-	right, log uint8    // right shift of the address, and log2 of the bank size
+	log        uint8    // log2 of the bank size
 	op         op
 	sources    *sources // sources of parameters that are not constant; nil if both are constant
 }
@@ -79,12 +82,13 @@ const (
 )
 
 type param struct {
-	value      uint32
-	mask       uint32 // mask for keys and differences; maximum for sizes and queues
-	from       source
-	scale      uint8
-	a, b, left uint8
-	of         []int
+	value uint32
+	mask  uint32 // mask for keys and differences; maximum for sizes and queues
+	from  source
+	scale uint8
+	left  uint8
+	a, b  uint16
+	of    []int
 }
 
 // compile computes the task's units. Its hash units have slots already.
@@ -98,16 +102,24 @@ func (g *Groups) compile(t *task) {
 	for i := range l.Units {
 		g.compileUnit(t, &t.units[i], &l.Units[i])
 	}
+	for i := range t.units {
+		if u := &t.units[i]; u.op == condAdd && u.sources == nil && u.b == noKey && !t.coins && !t.reads(i) {
+			u.op = count
+		}
+	}
+}
+
+// reads reports whether a unit's result or the value for digests has a reader.
+func (t *task) reads(i int) bool {
+	return i == t.digestUnit || slices.ContainsFunc(t.units, func(u unit) bool {
+		return u.sources != nil && (slices.Contains(u.sources.p1.of, i) || slices.Contains(u.sources.p2.of, i))
+	})
 }
 
 func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	u.words = g.partition(from, t.layout.Banks())
 	u.log = uint8(bits.TrailingZeros32(from.Size))
 	u.mask = from.Size - 1
-	if from.Shifted {
-		u.mask = uint32(g.geometry.Depth - 1)
-		u.right = uint8(bits.TrailingZeros32(uint32(g.geometry.Depth))) - u.log
-	}
 	u.wide = g.geometry.Mask()
 	u.from, u.span = uint32(from.From), uint32(from.To-from.From)
 	if from.To == 0 {
@@ -115,6 +127,9 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	}
 	t.coins = t.coins || from.To != 0
 	u.a, u.b, u.left = g.ref(t, from.Group, from.Key)
+	if from.Shifted { // the upper bits of an address in the register select the bucket, not the lower ones
+		u.left = (u.left - uint8(bits.TrailingZeros32(uint32(g.geometry.Depth))) + u.log) & 31
+	}
 	switch from.Op {
 	case flymon.CondAdd:
 		u.op = condAdd
@@ -133,16 +148,19 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	}
 }
 
-// ref returns the slots of a compressed key.
-func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b, left uint8) {
-	a, b = g.hashes[group*g.geometry.Units+r.A].slot, maxSlots
-	t.keys |= 1 << a
+// ref returns the numbers of two compressed keys whose exclusive or is a key, and the key's rotation.
+func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b uint16, left uint8) {
+	a, b = g.hashes[group*g.geometry.Units+r.A].sum, noKey
+	t.need(a)
 	if r.B > 0 {
-		b = g.hashes[group*g.geometry.Units+r.B-1].slot
-		t.keys |= 1 << b
+		b = g.hashes[group*g.geometry.Units+r.B-1].sum
+		t.need(b)
 	}
 	return a, b, (32 - r.Shift) & 31
 }
+
+// need adds the slot of a compressed key to those that the task needs.
+func (t *task) need(sum uint16) { t.keys |= 1 << (int(sum) / len(flymon.Sums{})) }
 
 func (g *Groups) compileParam(t *task, group int, from *flymon.Param) param {
 	p := param{scale: from.Scale, mask: g.geometry.Mask(), of: from.Of}

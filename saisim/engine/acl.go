@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"tamtam/saisim/config"
@@ -207,17 +208,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	if len(tables) == 1 && len(more) == 0 && c.found == nil {
-		e := tables[0].table.space.lookup(&k, &x)
-		if c.noting {
-			pk.looked(tables[0].table, e)
-		}
-		if e == nil || e.does&^(doesStamp|doesMark) == 0 {
-			c.doOne(pk, e, t)
-		} else {
-			var h hits
-			h.add(e, tables[0].priority, pk.length+fcsLen)
-			c.doAll(pk, &h, t)
-		}
+		c.hitOne(pk, &tables[0], tables[0].table.space.lookup(&k, &x), t)
 		return
 	}
 	var h hits
@@ -225,6 +216,20 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	note := c.noter(pk)
 	h.look(tables, nil, &k, &x, pk.length+fcsLen, found, note, nil)
 	h.look(more, tables, &k, &x, pk.length+fcsLen, found, note, nil)
+	c.doAll(pk, &h, t)
+}
+
+// hitOne notes and applies the result of the only lookup of a packet.
+func (c *acl) hitOne(pk *packet, l *lookup, e *aclEntry, t markTime) {
+	if c.noting {
+		pk.looked(l.table, e)
+	}
+	if e == nil || e.does&^(doesStamp|doesMark) == 0 {
+		c.doOne(pk, e, t)
+		return
+	}
+	var h hits
+	h.add(e, l.priority, pk.length+fcsLen)
 	c.doAll(pk, &h, t)
 }
 
@@ -318,6 +323,18 @@ func (c *acl) buildKey(k *aclKey, pk *packet) {
 	if c.ranges.used != 0 {
 		k[10] = c.ranges.bits(pk)
 	}
+}
+
+// usualKey does buildKey for a packet that usualIPv4 accepted, without its parsed headers. No range may be in use.
+func (k *aclKey) usualKey(pk *packet) {
+	b, ip := pk.data, pk.data[ethernetHeader:]
+	word, flags := usualWord(ip)
+	k[0] = binary.BigEndian.Uint64(b)&^0xffff | etherIPv4
+	k[1] = binary.BigEndian.Uint64(b[6:])&^0xffff | uint64(pk.vid&0xfff)
+	k[2] = flags<<40 | word<<32>>24 | uint64(ip[6]>>5)
+	k[3] = word>>32<<32 | uint64(binary.BigEndian.Uint16(ip[4:]))
+	k[5], k[7] = uint64(binary.BigEndian.Uint32(ip[12:])), uint64(binary.BigEndian.Uint32(ip[16:]))
+	k[8] = uint64(pk.tc)
 }
 
 // A rangeChecker compares one field with an interval. Its result is one bit of the key, which entries match.

@@ -37,6 +37,7 @@ func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
 	c.stepping = c.driver.vector == 0
 	c.sketch.setLanes(c.driver.vector)
+	c.programs.passive.most = c.driver.vector
 }
 
 // Advance handles all events up to and including a cycle.
@@ -130,15 +131,17 @@ func (c *driver) enterAll(to Cycle) {
 		}
 	}
 	c.ingress.run(c.together[:n])
+	c.ingress.programs.catchUp()
 	c.bridge.sweepBefore(to + 1)
 }
 
 // gather adds a packet to the n packets that will run the ingress pipe together, and returns the new number of packets.
-// A full vector runs immediately. Without a program a single packet is enough, because only programs gain from vectors.
+// A full vector runs immediately. Without a program, or with a passive one, a single packet is enough, because only
+// programs gain from vectors.
 func (c *driver) gather(n int, at Cycle, pk *packet) int {
 	x := &c.together[n]
 	x.at, x.pk = at, pk
-	if n++; n == c.vector || c.ingress.programs.program == nil {
+	if n++; n == c.vector || c.ingress.programs.program == nil || c.off&cutPassive == 0 {
 		now := c.now
 		c.ingress.run(c.together[:n])
 		c.now, n = now, 0
@@ -149,14 +152,25 @@ func (c *driver) gather(n int, at Cycle, pk *packet) int {
 // manage runs the traffic manager and the egress pipe up to and including a cycle.
 func (c *driver) manage(to Cycle) {
 	for {
-		// Most of the time the only events are arriving packets.
-		for c.pipe.Len() > 0 && c.agenda.empty() && c.queues.waitingN == 0 && c.ended.Len() == 0 &&
-			c.noted == 0 && c.flows == 0 {
+		// Most of the time the only events are arriving packets, and ports that wait for the egress pipe.
+		for c.pipe.Len() > 0 && c.ended.Len() == 0 && c.noted == 0 && c.flows == 0 {
 			first := c.pipe.First()
-			if first.at > to {
+			at, serve := first.at, false
+			if c.queues.waitingN > 0 {
+				if free := max(c.now, c.queues.egressFree); free <= at {
+					at, serve = free, true
+				}
+			}
+			if c.agenda.has(c.now, at) {
+				break
+			}
+			if at > to {
 				return
 			}
-			c.now = first.at
+			if c.now = at; serve {
+				c.queues.serve()
+				continue
+			}
 			pk := first.pk
 			c.pipe.Skip()
 			c.ingress.replicate(pk)

@@ -43,6 +43,19 @@ func (a *agenda) push(now Cycle, e event) {
 // empty reports whether there are no events.
 func (a *agenda) empty() bool { return a.near == 0 && len(a.far) == 0 }
 
+// has reports whether there may be an event between two cycles, both included. If they are close, it is certain. No
+// event may be before now.
+func (a *agenda) has(now, to Cycle) bool {
+	if a.near == 0 {
+		return len(a.far) > 0 && a.far[0].at <= to
+	}
+	i, n := now%64, to-now
+	if i+n >= 64 || len(a.far) > 0 {
+		return true
+	}
+	return a.used[now%wheelSpan/64]>>i&(2<<n-1) != 0
+}
+
 // first returns the first event, and false if there is none. No event may be before now.
 func (a *agenda) first(now Cycle) (e event, ok bool) {
 	if a.near == 0 {

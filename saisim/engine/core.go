@@ -113,8 +113,8 @@ type slab struct {
 func (c *core) free(pk *packet) {
 	if !pk.usual {
 		pk.transit = transit{}
-	} else if pk.edited {
-		pk.edit, pk.noted = edit{}, 0
+	} else if pk.noted != 0 {
+		pk.edit, pk.transit.marked = edit{}, marked{}
 	}
 	c.spares.packets = append(c.spares.packets, pk)
 }

@@ -86,6 +86,7 @@ func (c *Engine) wire() {
 		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, samples: &c.mirrors.samples, reporter: &c.reporter,
 		vector: maxVector,
 	}
+	c.programs.passive.most = maxVector
 }
 
 // applyBatch applies a batch.

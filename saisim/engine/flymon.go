@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"tamtam/saisim/cmu"
@@ -51,11 +52,15 @@ func (c *sketching) count(cp *copyOf) describe.Marks {
 // measure runs the groups of CMUs for a copy that enters the egress pipe.
 func (c *sketching) measure(cp *copyOf) {
 	p, pk := &c.packet, cp.pk
-	h := &pk.h
 	t, _ := c.timeOfDay(c.now)
 	p.Vector[5] = t.Seconds*nanos + uint64(t.Nanoseconds)
-	h.candidate(&p.Vector)
-	p.Ports = h.flags&flagL4 != 0
+	if h := &pk.h; pk.usual {
+		usualCandidate(pk.data, &p.Vector)
+		p.Ports = true
+	} else {
+		h.candidate(&p.Vector)
+		p.Ports = h.flags&flagL4 != 0
+	}
 	length := cp.leavingLen()
 	p.Size, p.QueueBytes, p.QueueNS = uint32(length+fcsLen), cp.depth, 0
 	if cp.queued != c.now {
@@ -78,6 +83,15 @@ func (h *headers) candidate(v *flymon.Vector) {
 	default:
 		v[0], v[1], v[2], v[3], v[4] = 0, 0, 0, 0, 0
 	}
+}
+
+// usualCandidate does candidate for a frame that usualIPv4 accepted, without its parsed headers.
+func usualCandidate(data []byte, v *flymon.Vector) {
+	ip := data[ethernetHeader:]
+	_ = ip[23]
+	ports := uint64(binary.BigEndian.Uint32(ip[20:]))<<32 | uint64(ip[9])<<24
+	v[0], v[1] = uint64(binary.BigEndian.Uint32(ip[12:]))<<32, 0
+	v[2], v[3], v[4] = uint64(binary.BigEndian.Uint32(ip[16:]))<<32, 0, ports|4<<16
 }
 
 // A recirculation is the port that leads to spliced groups.

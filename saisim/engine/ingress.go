@@ -28,9 +28,10 @@ type ingressPipe struct {
 
 // run runs the ingress pipe for packets, in the order of the cycles at which they enter. Without a program they run one
 // after the other. With a program, all packets pass one stage after the other. A packet touches the state of each stage
-// once, so the state changes in the order of packets.
+// once, so the state changes in the order of packets. A passive program runs later.
 func (c *ingressPipe) run(vec []entering) {
-	if c.programs.program != nil {
+	sees := c.off&cutPassive == 0
+	if c.programs.program != nil && !sees {
 		for i := range vec {
 			x := &vec[i]
 			p := c.port(x.pk.in)
@@ -59,7 +60,14 @@ func (c *ingressPipe) run(vec []entering) {
 			c.finish(x.p, x.pk)
 			continue
 		}
+		if sees {
+			c.took(cutPassive)
+			c.programs.see(x.pk)
+		}
 		c.lookup(x)
+		if sees {
+			c.programs.seeACL(x.pk)
+		}
 		c.decide(x.p, x.pk)
 	}
 }
@@ -67,7 +75,11 @@ func (c *ingressPipe) run(vec []entering) {
 // decide runs the part of the pipe after ACL.
 func (c *ingressPipe) decide(p *port, pk *packet) {
 	c.forward(pk, false)
-	pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
+	v := &pk.verdict
+	v.cpu = pk.act&(actCopy|actCancel) == actCopy
+	if c.off&cutPassive == 0 && v.kind == noDestination && !v.cpu {
+		c.programs.seeNowhere()
+	}
 	c.finish(p, pk)
 }
 
@@ -355,9 +367,7 @@ func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
 		}
 		c.now = x.at
 		c.lookup(x)
-		ports, class := &c.programs.phv.W[pipe.WordPorts][i], &c.programs.phv.W[pipe.WordClass][i]
-		*ports = *ports&^(1<<32-1) | uint64(x.pk.meta)
-		*class = *class&^(0xff<<32) | uint64(x.pk.tc)<<32
+		c.programs.setACL(i, x.pk.meta, x.pk.tc)
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *path) add(n note) {
 func (p *path) note(pk *packet, doors *doors, names *tableNames) {
 	p.n, p.unkept = 0, 0
 	switch {
-	case pk.usual && !pk.edited || pk.noted&notedUsual != 0:
+	case pk.usual && pk.noted == 0 || pk.noted&notedUsual != 0:
 		p.noteUsual(pk, doors)
 	default:
 		p.noteMet(pk, doors, names)

@@ -29,7 +29,8 @@ type port struct {
 	// paced is true if the scheduler will run again by itself: a classDequeue event is pending, or the port waits for
 	// the egress pipe.
 	paced   bool
-	rate    lineRate
+	rate    lineRate  // its MAC's receiving direction
+	txRate  lineRate  // the other direction, which remembers frames of its own
 	rxFree  instant   // earliest timestamp point of the next frame
 	came    Cycle     // arrival of the last frame, ignoring overtaken frames
 	own     instant   // valid if behind is true: the value of rxFree if no frame had been late

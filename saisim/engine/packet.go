@@ -40,7 +40,7 @@ type flight struct {
 	// plain is true if the packet's only destination is one port or bridge port, no program runs and no trail is kept.
 	plain bool
 	// usual is true if the packet is plain and no station of the ingress pipe has parsed its headers. passing is then
-	// empty, but for the edit and the notes of a routed packet. [packet.whole] must be called before passing is used.
+	// empty, but for notes and the edit of a routed packet. [packet.whole] must be called before passing is used.
 	usual bool
 	// untaggedIPv4 is true if usualIPv4 accepted the frame, so that its IP header is at ethernetHeader.
 	untaggedIPv4 bool
@@ -236,11 +236,12 @@ func (p *passing) sampled() bool { return p.due != nil }
 // whole fills in passing for a usual packet. It must be called before work after the ingress pipe that needs passing.
 func (p *packet) whole() {
 	if p.usual {
-		if p.usual = false; p.edited { // it is routed
+		if p.usual = false; p.noted != 0 {
 			p.router = p.met.router
 		} else {
 			p.noted = notedUsual
 		}
+		p.stamp = p.own.session
 		p.h.usual(p.data)
 	}
 }

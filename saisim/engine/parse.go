@@ -167,6 +167,17 @@ func (h *headers) usual(data []byte) {
 	h.l4src, h.l4dst = binary.BigEndian.Uint16(b[20:]), binary.BigEndian.Uint16(b[22:])
 }
 
+// usualWord returns the fields of such a frame's IP packet that are beside each other in keys and vectors: source port
+// 16, destination port 16, protocol 8, TOS 8, TTL 8, TCP flags 8. It also returns the parser's flags.
+func usualWord(ip []byte) (word, flags uint64) {
+	_ = ip[33]
+	word = uint64(binary.BigEndian.Uint32(ip[20:]))<<32 | uint64(ip[9])<<24 | uint64(ip[1])<<16 | uint64(ip[8])<<8
+	if ip[9] == protoTCP {
+		return word | uint64(ip[33]), flagEthernet2 | flagIP | flagIPv4 | flagL4 | flagTCP
+	}
+	return word, flagEthernet2 | flagIP | flagIPv4 | flagL4
+}
+
 func (h *headers) parseIPv4(b []byte, left int) {
 	if len(b) < 20 || b[0]>>4 != 4 {
 		return

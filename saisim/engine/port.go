@@ -47,6 +47,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 
 func (c *macs) setSpeed(p *port, mbps uint32) {
 	p.mbps, p.rate = mbps, newLineRate(c.prof.ClockHz, mbps)
+	p.txRate = p.rate
 	// Frames on the wire continue. Fractions of cycles have a new unit.
 	p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
 	p.own = instant{cycle: p.own.ceil()}

@@ -36,6 +36,7 @@ type programs struct {
 	*core
 	program       *pipe.Compiled // program of packets that enter the ingress pipe; nil if there is none
 	phv           *pipe.PHV
+	passive       passive
 	batches       tm.Ring[scheduled]
 	planned       *pipe.Compiled // program after all scheduled batches
 	plannedFaults []pipe.Fault
@@ -72,7 +73,7 @@ func (c *programs) alight(pk *packet) {
 // begin fills the PHV with the admitted packets, each in the lane of its index, and returns the set of these lanes.
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
-	need := prog.Reads(false) | prog.Writes(false)
+	v.Traced = c.tracking
 	for i := range vec {
 		x := &vec[i]
 		if x.p == nil || !x.on {
@@ -90,24 +91,37 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 		if pk.graph != nil {
 			v.Ran[i], v.Hit[i] = pk.run.ran, pk.run.hit
 		}
-		c.fill(v, i, pk, need)
+		c.fillAll(i, pk, &pk.h)
 		if c.noting {
 			if pk.met.ran == nil {
 				pk.met.ran = new(programLooks)
 			}
 			v.Looked[i] = pk.met.ran.begin(prog)
 		}
-		v.W[pipe.WordPorts][i] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
-		v.W[pipe.WordQueue][i] = 0
-		v.W[pipe.WordControl][i] = noPort << 16
 	}
 	prog.Begin(v, on)
 	return on
 }
 
+// fillAll writes the fixed fields of a packet that enters the ingress pipe now.
+func (c *programs) fillAll(i int, pk *packet, h *headers) {
+	v := c.phv
+	c.fill(v, i, pk, h, c.program.Reads(false)|c.program.Writes(false))
+	v.W[pipe.WordPorts][i] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
+	v.W[pipe.WordQueue][i] = 0
+	v.W[pipe.WordControl][i] = noPort << 16
+}
+
+// setACL replaces the results of admission by those of ACL.
+func (c *programs) setACL(i int, meta uint32, tc uint8) {
+	ports, class := &c.phv.W[pipe.WordPorts][i], &c.phv.W[pipe.WordClass][i]
+	*ports = *ports&^(1<<32-1) | uint64(meta)
+	*class = *class&^(0xff<<32) | uint64(tc)<<32
+}
+
 // fill writes a packet's fixed fields that are the same in both pipes, as far as they are needed.
-func (c *programs) fill(v *pipe.PHV, i int, pk *packet, need uint32) {
-	h, w := &pk.h, &v.W
+func (c *programs) fill(v *pipe.PHV, i int, pk *packet, h *headers, need uint32) {
+	w := &v.W
 	i &= pipe.Lanes - 1
 	w[pipe.WordEthDst][i] = h.dmac | uint64(h.etherType)<<48
 	w[pipe.WordEthSrc][i] = h.smac | uint64(h.ipID)<<48
@@ -261,6 +275,7 @@ func skipped(faults []pipe.Fault) (skips describe.Marks, err error) {
 // reset unloads the program and discards pending batches.
 func (c *programs) reset() {
 	c.program, c.planned, c.plannedFaults, c.programGraph, c.batches = nil, nil, nil, nil, tm.Ring[scheduled]{}
+	c.passive = passive{most: c.passive.most}
 }
 
 // source returns the program that runs, nil if there is none.

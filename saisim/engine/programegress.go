@@ -17,11 +17,11 @@ func (c *programs) runEgress(p *port, cp *copyOf) bool {
 	if prog.Empty(true) {
 		return true
 	}
-	if pk.graph != nil {
+	if v.Traced = pk.graph != nil; v.Traced {
 		v.Ran[alone], v.Hit[alone] = pk.run.ran, pk.run.hit
 	}
 	prog.BeginEgress(v, alone, &pk.run.bridge)
-	c.fill(v, alone, pk, prog.Reads(true)|prog.Writes(true))
+	c.fill(v, alone, pk, &pk.h, prog.Reads(true)|prog.Writes(true))
 	v.W[pipe.WordClass][alone] |= uint64(cp.queue) << 40
 	v.W[pipe.WordPorts][alone] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
 	v.W[pipe.WordQueue][alone] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
@@ -16,8 +18,8 @@ type queues struct {
 	egress     *egressPipe
 	wires      *wires
 	buffer     *tm.Buffer
-	egressFree Cycle   // first cycle at which the egress pipe accepts a frame, one per cycle; never reset
-	waiting    portSet // ports that have a frame for the egress pipe
+	egressFree Cycle        // first cycle at which the egress pipe accepts a frame, one per cycle; never reset
+	waiting    waitingPorts // ports that have a frame for the egress pipe
 	waitingN   int
 	served     PortID // the port served last
 }
@@ -25,7 +27,7 @@ type queues struct {
 // reset empties the buffer and resets the scheduling.
 func (c *queues) reset() {
 	c.buffer = tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
-	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
+	c.waiting, c.waitingN, c.served = waitingPorts{}, 0, profile.MaxLanes-1
 }
 
 // enqueue puts a copy into a queue of a port.
@@ -173,11 +175,44 @@ func (c *queues) send(p *port, cp *copyOf, length int) {
 	if pre.before(p.txFree) {
 		pre = p.txFree
 	}
-	sfd := p.rate.after(pre, p.rate.preamble)
-	p.rate.frames(WireLen(length))
-	p.txFree = p.rate.after(sfd, p.rate.frameGap)
+	sfd := p.txRate.after(pre, p.txRate.preamble)
+	p.txRate.frames(WireLen(length))
+	p.txFree = p.txRate.after(sfd, p.txRate.frameGap)
 	cp.at, cp.frac, cp.lane = sfd.ceil(), sfd.frac, p.id
 	c.wires.leaving.push(cp)
+}
+
+// waitingPorts is a set of ports in which the next port is found quickly.
+type waitingPorts struct {
+	portSet
+	words uint16 // one bit for each word of the set with ports
+}
+
+func (s *waitingPorts) add(p PortID) {
+	s.portSet.add(p)
+	s.words |= 1 << (p / 64)
+}
+
+func (s *waitingPorts) remove(p PortID) {
+	s.portSet.remove(p)
+	if s.portSet[p/64] == 0 {
+		s.words &^= 1 << (p / 64)
+	}
+}
+
+// after returns the next port of the set after p, in the order of numbers, which wraps around. The set must not be
+// empty.
+func (s *waitingPorts) after(p PortID) PortID {
+	i := p / 64
+	if w := s.portSet[i] &^ (2<<(p%64) - 1); w != 0 {
+		return i*64 + PortID(bits.TrailingZeros64(w))
+	}
+	words := s.words &^ (2<<i - 1)
+	if words == 0 {
+		words = s.words
+	}
+	i = PortID(bits.TrailingZeros16(words))
+	return i*64 + PortID(bits.TrailingZeros64(s.portSet[i]))
 }
 
 // A QueueState holds a queue's fill and counts.

@@ -10,13 +10,7 @@ import (
 // apply edits a frame with its IP header at l3. altMark is the offset of the AltMark option's flags in the header.
 func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 	if e.routed {
-		binary.BigEndian.PutUint64(b, e.dmac<<16|e.smac>>32)
-		binary.BigEndian.PutUint32(b[8:], uint32(e.smac))
-		if v4 {
-			decrementTTL(b[l3:])
-		} else {
-			b[l3+7]--
-		}
+		e.route(b, l3, v4)
 	}
 	if e.setDSCP {
 		if v4 {
@@ -33,6 +27,17 @@ func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 		e.marks.applyOption(b[l3:], altMark)
 	}
 	e.mss.apply(b[l3:])
+}
+
+// route does apply for routing alone.
+func (e *edit) route(b []byte, l3 int, v4 bool) {
+	binary.BigEndian.PutUint64(b, e.dmac<<16|e.smac>>32)
+	binary.BigEndian.PutUint32(b[8:], uint32(e.smac))
+	if v4 {
+		decrementTTL(b[l3:])
+	} else {
+		b[l3+7]--
+	}
 }
 
 // markCE sets congestion experienced in an IP header (RFC 3168).

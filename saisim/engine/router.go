@@ -221,7 +221,7 @@ func (c *router) reset() {
 // nothing but its route decides, and the packet may leave to that neighbour.
 func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
 	if !c.routes4 || !r.up4 || ip[8] <= 1 || !routable(binary.BigEndian.Uint32(ip[12:])) ||
-		!routable(binary.BigEndian.Uint32(ip[16:])) || checksum(ip[:20]) != 0 {
+		!routable(binary.BigEndian.Uint32(ip[16:])) || !correct(ip) {
 		return nil, nil
 	}
 	d := c.fib4.lookup(address{uint64(binary.BigEndian.Uint32(ip[16:])) << 32}, 4)

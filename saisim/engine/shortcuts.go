@@ -23,7 +23,7 @@ import (
 type shortcuts uint8
 
 const (
-	// cutBridging skips the whole ingress pipe for bridged packets, if there is no program.
+	// cutBridging skips the whole ingress pipe for bridged packets, if there is no program or a passive one.
 	cutBridging shortcuts = 1 << iota
 	// cutRouting does the same for routed packets.
 	cutRouting
@@ -37,6 +37,8 @@ const (
 	cutEgress
 	// cutMAC is for frames that leave as received, or edited in their Ethernet and IPv4 headers only.
 	cutMAC
+	// cutPassive runs a passive program after its packets have left the ingress pipe. It is closed without such a program.
+	cutPassive
 
 	everyCut   = 1<<iota - 1
 	cutIngress = cutBridging | cutRouting
@@ -44,7 +46,9 @@ const (
 
 // shortcutNames holds the names of the shortcuts, in the order of their bits. A new shortcut, such as one for other
 // packets, needs a name here and a call of took, so that tests count its packets.
-var shortcutNames = [...]string{"bridging", "routing", "admission", "passage", "replication", "egress", "MAC"}
+var shortcutNames = [...]string{
+	"bridging", "routing", "admission", "passage", "replication", "egress", "MAC", "passive program",
+}
 
 // Each shortcut has a name, and each name a shortcut.
 var _ = [1]struct{}{}[1<<len(shortcutNames)-1-everyCut]
@@ -85,6 +89,7 @@ func sum(closings ...closing) (off shortcuts) {
 // closed returns the shortcuts that are closed to all packets.
 func (c *Engine) closed() shortcuts {
 	program := c.programs.program
+	passive := !c.stepping && !c.tracking && c.programs.watches(c.noting || c.found != nil)
 	return sum(
 		closing{everyCut, c.stepping},
 		closing{cutReplication | cutMAC, c.observer != nil}, // an observer receives every step
@@ -93,7 +98,8 @@ func (c *Engine) closed() shortcuts {
 		closing{cutIngress | cutAdmission, c.skips != 0},
 		closing{cutIngress | cutAdmission, len(c.acl.preIngress) > 0},
 		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
-		closing{cutIngress, program != nil},
+		closing{cutIngress, program != nil && !passive},
+		closing{cutPassive, !passive},
 		closing{cutPassage, program != nil && !program.Empty(true)}, // the program has stages in the egress pipe
 		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
 		closing{cutEgress, c.acl.vlanACLs[stageEgress]},
@@ -115,7 +121,7 @@ func (p *port) closed(recorders uint64) shortcuts {
 	)
 }
 
-// usual runs the ingress pipe without a program for an unsampled, untagged packet. The packet must be from an address
+// usual runs the ingress pipe, except a program, for an unsampled, untagged packet. The packet must be from an address
 // known at its port to one known at another port, or routed to a known neighbour. It returns false for any other
 // packet, without any effect.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
@@ -142,14 +148,20 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	}
 	c.took(cutBridging)
 	c.admitted(p, pk)
+	if c.off&cutPassive == 0 {
+		c.took(cutPassive)
+		c.programs.seeUsual(pk, at)
+	}
 	pk.from = p.in.source.number
-	if pk.usual = r == nil && p.unlisted(); !pk.usual {
+	if r != nil || !p.unlisted() {
 		if !c.unhindered(p, pk, at) {
 			return true
 		}
 		if c.noting {
 			pk.noted |= notedKnown
 		}
+	} else {
+		pk.usual = true
 	}
 	from.seen = at
 	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
@@ -180,7 +192,12 @@ func (c *ingressPipe) usualRoute(p *port, pk *packet, at Cycle, smac uint64) boo
 	}
 	c.took(cutRouting)
 	c.admitted(p, pk)
-	if pk.usual = p.unlisted(); pk.usual {
+	if c.off&cutPassive == 0 {
+		c.took(cutPassive)
+		c.programs.seeUsual(pk, at)
+	}
+	if p.unlisted() {
+		pk.usual = true
 		pk.note(r)
 	} else if !c.unhindered(p, pk, at) {
 		return true
@@ -250,13 +267,31 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 // it forwards the packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
+	var e *aclEntry
+	l := c.alone(p)
+	if l != nil {
+		var k aclKey
+		k.usualKey(pk)
+		e = l.table.space.lookup(&k, &crossing{in: pk.in, out: CPUPort})
+		if e == nil || e.act == 0 && !e.noLearn && e.does&^doesStamp == 0 {
+			c.passed(p, pk, l, e)
+			return true
+		}
+	}
 	pk.h.usual(pk.data)
 	pk.source, pk.router, pk.lag = p.in.source, p.in.untaggedRIF, p.in.lag
 	if c.noting {
 		pk.note(pk.router)
 	}
 	if len(p.tables[stageIngress]) > 0 {
-		c.acl.lookupIngress(p, pk)
+		if l != nil {
+			c.acl.hitOne(pk, l, e, markTime{})
+		} else {
+			c.acl.lookupIngress(p, pk)
+		}
+		if c.off&cutPassive == 0 {
+			c.programs.seeACL(pk)
+		}
 	}
 	if pk.free() && !pk.accompanied() && pk.ifa.action == nil && pk.noted&notedOuter == 0 {
 		pk.own.session = pk.stamp
@@ -264,6 +299,33 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	}
 	c.decide(p, pk)
 	return false
+}
+
+// alone returns the only ACL table in which packets of a port are looked up, if the key consists of fields at fixed
+// places of usual packets. Otherwise it returns nil.
+func (c *ingressPipe) alone(p *port) *lookup {
+	tables := p.tables[stageIngress]
+	if len(tables) != 1 || p.in.lag != nil || c.acl.marking.used > 0 || c.acl.ranges.used != 0 {
+		return nil
+	}
+	return &tables[0]
+}
+
+// passed notes the lookup of a packet whose entry, if there is one, does no more than stamp and count. The packet stays
+// usual.
+func (c *ingressPipe) passed(p *port, pk *packet, l *lookup, e *aclEntry) {
+	pk.usual = true
+	if r := p.in.untaggedRIF; c.noting || r != nil {
+		pk.note(r)
+		pk.looked(l.table, e)
+	}
+	if e == nil {
+		return
+	}
+	if e.counter != nil {
+		e.counter.hit(pk.length + fcsLen)
+	}
+	pk.own.session = e.stamp
 }
 
 // free reports whether no trap and no ACL entry affects a packet's destination.
@@ -339,7 +401,10 @@ func (c *ingressPipe) replicate(pk *packet) {
 
 // straight does enqueue, and everything up to the MAC, for the only copy of a packet that need not wait. No frame may
 // be queued at the port, and its scheduler and the egress pipe must be free. It returns false if the copy must wait,
-// or may not take the shortcut through the egress pipe, without any effect.
+// or may not take the shortcut through the egress pipe, without any effect. If it were inlined, the compiler would not
+// inline the functions that it calls.
+//
+//go:noinline
 func (c *queues) straight(p *port, pk *packet) bool {
 	if p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles || !c.passes(p) {
 		return false
@@ -370,7 +435,6 @@ func (c *queues) pass(p *port, cp *copyOf) {
 	c.egressFree = c.now + 1
 	c.egress.sketch.copies++
 	if c.egress.sketch.on {
-		pk.whole()
 		c.egress.sketch.measure(cp)
 	}
 	length := cp.taggedLen()
@@ -411,16 +475,18 @@ func (c *wires) finished(p *port, cp *copyOf) (data []byte, length int, stamped 
 		s.count(cp.result)
 		stamped = cp.result == stampDone
 	}
-	if !pk.edited && !stamped {
+	if pk.edited { // in place, because the packet ends here
+		if pk.usual { // only routed
+			pk.edit.route(pk.data, ethernetHeader, true)
+		} else {
+			pk.edit.apply(pk.data, ethernetHeader, true, 0)
+		}
+	}
+	if !stamped {
 		return pk.data, pk.length, false
 	}
-	data, length = append(c.spares.scratch[:0], pk.data...), pk.length
-	if pk.edited {
-		pk.edit.apply(data, ethernetHeader, true, 0)
-	}
-	if stamped {
-		data = c.appendRecord(data, s, pk, p.number, c.now)
-		length = len(data)
-	}
-	return data, length, stamped
+	data = c.spares.scratch[:len(pk.data)]
+	copy(data, pk.data)
+	data = c.appendRecord(data, s, pk, p.number, c.now)
+	return data, len(data), true
 }

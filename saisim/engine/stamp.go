@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 )
@@ -30,10 +28,13 @@ func stampable(pk *packet, length int, mtu uint32) stampResult {
 	switch {
 	case pk.endUnknown():
 		return stampCut
+	case pk.usual: // TCP or UDP
 	case pk.h.flags&flagEthernet2 == 0:
 		return stampNotEthernet2
 	case !pk.h.stampable():
 		return stampNotTCPUDP
+	}
+	switch {
 	case mtu > 0 && uint32(stampedLen(length))+fcsLen > mtu:
 		return stampMTU
 	}
@@ -50,7 +51,7 @@ func (c *core) appendRecord(b []byte, a *stampAction, pk *packet, out uint16, eg
 		b = append(b, 0)
 	}
 	n := len(b)
-	b = slices.Grow(b, tailstamp.Size)[:n+tailstamp.Size]
+	b = b[:n+tailstamp.Size]
 	r := tailstamp.Record{SwitchID: a.switchID, InPort: pk.inN, OutPort: out}
 	var s stay
 	if egress == 0 {

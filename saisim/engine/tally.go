@@ -20,6 +20,8 @@ func sizeClass(n int) int {
 	switch {
 	case n <= 64:
 		return 0
+	case n <= 1023:
+		return bits.Len(uint(n)) - 6 // 1 for 65 to 127, ... 4 for 512 to 1023
 	case n > 9216:
 		return 9
 	case n > 4095:
@@ -28,10 +30,8 @@ func sizeClass(n int) int {
 		return 7
 	case n > 1518:
 		return 6
-	case n > 1023:
-		return 5
 	}
-	return bits.Len(uint(n)) - 6 // 1 for 65 to 127, ... 4 for 512 to 1023
+	return 5
 }
 
 // countShort does count for a unicast frame of at most 64 bytes with FCS.

@@ -120,12 +120,17 @@ func (r *clockReader) read(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	if r.of != t || n >= r.span {
 		return r.open(t, c)
 	}
+	return r.at(n), r.unsync
+}
+
+// at returns the time n cycles after the reading that opened the second, in this second.
+func (r *clockReader) at(n Cycle) tailstamp.Timestamp {
 	rest := r.rest + uint64(n)*r.speed
 	ns, _ := bits.Mul64(rest, r.inverse) // inverse is low by less than 1, so ns is low by less than rest / 2^64 + 1
 	if rest-ns*r.hz >= r.hz {
 		ns++
 	}
-	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(ns)}, r.unsync
+	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(ns)}
 }
 
 // open reads the clock at a cycle outside the open second. If the cycle is later, the second that contains it becomes
@@ -159,10 +164,15 @@ type stay struct {
 
 // stayFrom returns the clock's times at one cycle and a later one.
 func (c *core) stayFrom(from, to Cycle) (s stay) {
+	t, r := c.clock.Load(), &c.tod
+	if x, y := from-r.from, to-r.from; r.of == t && x < r.span && y < r.span { // after the last change of the clock
+		s.in, s.out, s.unsync = r.at(x), r.at(y), r.unsync
+		return s
+	}
 	var a, b bool
 	s.in, a = c.timeOfDay(from)
 	s.out, b = c.timeOfDay(to)
-	s.unsync, s.set = a || b, c.clock.Load().setBetween(from, to)
+	s.unsync, s.set = a || b, t.setBetween(from, to)
 	return s
 }
 

@@ -176,20 +176,6 @@ func (s *portSet) remove(p PortID) { s[p/64] &^= 1 << (p % 64) }
 
 func (s *portSet) has(p PortID) bool { return p < profile.MaxLanes && s[p/64]>>(p%64)&1 != 0 }
 
-// after returns the next port of the set after p, in the order of numbers, which wraps around. The set must not be
-// empty.
-func (s *portSet) after(p PortID) PortID {
-	i := int(p / 64)
-	if w := s[i] &^ (2<<(p%64) - 1); w != 0 {
-		return PortID(i*64 + bits.TrailingZeros64(w))
-	}
-	for n := 1; ; n++ {
-		if w := s[(i+n)%len(s)]; w != 0 {
-			return PortID((i+n)%len(s)*64 + bits.TrailingZeros64(w))
-		}
-	}
-}
-
 // A crossing is the place of a packet, for the matches that are not in the key.
 type crossing struct {
 	in, out       PortID

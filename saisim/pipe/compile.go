@@ -21,6 +21,7 @@ type code struct {
 	tables    []table
 	calls     []call
 	hashes    []hash
+	hashSets  []hashSet
 	snapshots [][]copyWord
 	arrays    map[string]*Array
 	always    []alwaysRun
@@ -67,6 +68,7 @@ const (
 	opCall
 	opCount
 	opHash
+	opHashSet
 	opTable
 	opGo
 	opSnapshot
@@ -182,14 +184,7 @@ func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code, tap
 
 func (c *compiler) stage(s uint8, old *code) {
 	c.hash, c.dirty, c.before = map[string]uint8{}, map[string]bool{}, map[uint8]uint8{}
-	for i := range c.pipe.Hashes {
-		if h := &c.pipe.Hashes[i]; h.Stage == s {
-			word := firstHash + uint8(len(c.hash))
-			c.hash[h.Name] = word
-			c.emit(ins{op: opHash, n: int32(len(c.hashes))})
-			c.hashes = append(c.hashes, c.compileHash(h, word))
-		}
-	}
+	c.stageHashes(s)
 	snapshot := -1
 	for i := range c.pipe.Tables {
 		if t := &c.pipe.Tables[i]; t.Stage == s {
@@ -214,6 +209,37 @@ func (c *compiler) stage(s uint8, old *code) {
 	}
 	if c.dirty["ctl.drop"] {
 		c.emit(ins{op: opDrop, n: int32(s)})
+	}
+}
+
+// stageHashes compiles the hashes of a stage. Those with the same inputs run together.
+func (c *compiler) stageHashes(s uint8) {
+	var sets [][]hash
+	var inputs [][]Input // inputs of each set
+	for i := range c.pipe.Hashes {
+		h := &c.pipe.Hashes[i]
+		if h.Stage != s {
+			continue
+		}
+		word := firstHash + uint8(len(c.hash))
+		c.hash[h.Name] = word
+		at := 0
+		for at < len(sets) && (len(sets[at]) == hashesTogether || !slices.Equal(inputs[at], h.Inputs)) {
+			at++
+		}
+		if at == len(sets) {
+			sets, inputs = append(sets, nil), append(inputs, h.Inputs)
+		}
+		sets[at] = append(sets[at], c.compileHash(h, word))
+	}
+	for _, set := range sets {
+		if len(set) == 1 {
+			c.emit(ins{op: opHash, n: int32(len(c.hashes))})
+			c.hashes = append(c.hashes, set[0])
+		} else {
+			c.emit(ins{op: opHashSet, n: int32(len(c.hashSets))})
+			c.hashSets = append(c.hashSets, newHashSet(set))
+		}
 	}
 }
 
@@ -321,6 +347,7 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	}
 	ct.end = int32(len(c.ins))
 	ct.fill(t, c.fields, old.like(t))
+	ct.uniform = t.Match == "always" && slot < 0 && !t.Counters
 	c.tables = append(c.tables, ct)
 }
 

@@ -29,7 +29,7 @@ func faulty() *Program {
 
 // ran runs a packet of a protocol and returns the tables that ran, with * where they hit.
 func ran(c *Compiled, proto uint64) string {
-	var v PHV
+	v := PHV{Traced: true}
 	c.Begin(&v, 1)
 	v.W[WordL4][0] = proto << 24
 	on := c.Run(&v, 1, 0, 3)
@@ -139,7 +139,7 @@ func TestRanUpToADrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for proto, want := range map[uint64]uint64{17: 0b00111, 6: 0b11011} {
-		var v PHV
+		v := PHV{Traced: true}
 		c.Begin(&v, 1)
 		v.W[WordL4][0] = proto << 24
 		c.Always(&v, false, 1, c.Run(&v, 1, 0, 3), 0, 3)

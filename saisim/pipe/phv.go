@@ -31,12 +31,13 @@ type PHV struct {
 	// number.
 	ran [256][Lanes]uint16
 	// Ran and Hit hold, for each lane, a bit for each table. Tables of the ingress pipe are first, in their order, then
-	// those of the egress pipe. Tables set them as they run. A caller that uses them must clear them before a run, and
-	// add the tables of [Compiled.Always].
+	// those of the egress pipe. Tables set them as they run, if Traced is true. A caller that uses them must clear them
+	// before a run, and add the tables of [Compiled.Always].
 	Ran, Hit [Lanes][TapWords]uint64
 	// Acted holds the number of the entry's action, counted from 1, for each table whose bit is set in Hit. It is valid
 	// for tables of at most 255 actions, and 0 if the entry has no action.
-	Acted [Lanes][64 * TapWords]uint8
+	Acted  [Lanes][64 * TapWords]uint8
+	Traced bool // true if Ran, Hit and Acted are kept
 	// Looked holds, for each lane, the notes of its packet's lookups. nil means that lookups are not noted.
 	Looked  [Lanes]*Looks
 	stopped [Lanes]uint32 // stage after which ctl.drop ended the run
@@ -45,10 +46,11 @@ type PHV struct {
 	Found func(lane uint8, table string, entry uint32, hit bool)
 
 	// Working memory of a run: the packets of the run, of a table and of an action, the starts of their actions' code,
-	// and hashes.
+	// and hashes, one or two in each word.
 	all, some, same [Lanes]uint8
 	pcs             [Lanes]int32
 	sums            [Lanes]uint32
+	pairs           [hashesTogether / 2][Lanes]uint64
 }
 
 // TapWords is the number of words that suffice for the tables of a program.

@@ -89,7 +89,7 @@ func TestRecordingPrograms(t *testing.T) {
 			}
 		}
 		for range 40 {
-			var before pipe.PHV
+			before := pipe.PHV{Traced: true}
 			for i := range pipe.WordControl {
 				before.W[i][0] = r.Uint64()
 			}

@@ -87,6 +87,111 @@ func together(t []tap) bool {
 	return true
 }
 
+// hashesTogether is the maximum number of hashes of the same inputs that run together.
+const hashesTogether = 4
+
+// A hashSet is two to four hashes of a stage that have the same inputs. They share the walk over the message: an entry
+// of its tables has the byte's contributions to all of them, two in each word.
+type hashSet struct {
+	fours []setTap4
+	taps  []setTap
+	start [hashesTogether / 2]uint64
+	masks [hashesTogether]uint64
+	to    [hashesTogether]uint8 // an odd number of hashes has the last one twice
+	n     int
+}
+
+type setTable [256][hashesTogether / 2]uint64
+
+type setTap4 struct {
+	tables *[4]setTable // tables of the four bytes, from the last to the first
+	word   uint8
+	shift  uint8
+	mask   uint32
+}
+
+type setTap struct {
+	table *setTable
+	word  uint8
+	shift uint8
+	mask  uint8
+}
+
+// newHashSet combines hashes, which must have the same inputs.
+func newHashSet(all []hash) hashSet {
+	s := hashSet{n: len(all)}
+	for i := range all {
+		s.start[i/2] |= uint64(all[i].start) << (32 * (i & 1))
+		s.masks[i], s.to[i] = uint64(all[i].mask), all[i].to
+	}
+	if s.n < hashesTogether {
+		s.to[s.n] = s.to[s.n-1] // overwritten
+	}
+	first := &all[0]
+	for i := range first.fours {
+		t := &first.fours[i]
+		x := setTap4{tables: new([4]setTable), word: t.word, shift: t.shift, mask: t.mask}
+		for b := range x.tables {
+			x.tables[b] = *combined(all, func(h *hash) *crcTable { return &h.fours[i].tables[b] })
+		}
+		s.fours = append(s.fours, x)
+	}
+	for i, t := range first.taps {
+		s.taps = append(s.taps, setTap{combined(all, func(h *hash) *crcTable { return h.taps[i].table }), t.word, t.shift,
+			t.mask})
+	}
+	return s
+}
+
+// combined returns a table of a set from those of its hashes.
+func combined(all []hash, of func(*hash) *crcTable) *setTable {
+	t := new(setTable)
+	for i := range all {
+		for v, sum := range of(&all[i]) {
+			t[v][i/2] |= uint64(sum) << (32 * (i & 1))
+		}
+	}
+	return t
+}
+
+// run computes the hashes, one part of the message after another.
+func (s *hashSet) run(p *PHV, list []uint8) {
+	r0, r1 := &p.pairs[0], &p.pairs[1]
+	for _, l := range list {
+		l &= Lanes - 1
+		r0[l], r1[l] = s.start[0], s.start[1]
+	}
+	for i := range s.fours {
+		t := &s.fours[i]
+		words, shift, mask, tables := &p.W[t.word], t.shift&63, t.mask, t.tables
+		for _, l := range list {
+			l &= Lanes - 1
+			v := uint32(words[l]>>shift) & mask
+			a, b, c, d := &tables[0][uint8(v)], &tables[1][uint8(v>>8)], &tables[2][uint8(v>>16)], &tables[3][v>>24]
+			r0[l] ^= a[0] ^ b[0] ^ c[0] ^ d[0]
+			r1[l] ^= a[1] ^ b[1] ^ c[1] ^ d[1]
+		}
+	}
+	for i := range s.taps {
+		t := &s.taps[i]
+		words, shift, mask, table := &p.W[t.word], t.shift&63, t.mask, t.table
+		for _, l := range list {
+			l &= Lanes - 1
+			a := &table[uint8(words[l]>>shift)&mask]
+			r0[l], r1[l] = r0[l]^a[0], r1[l]^a[1]
+		}
+	}
+	for i := 0; i < s.n; i += 2 {
+		sums, first, second := &p.pairs[i/2&1], &p.W[s.to[i&3]], &p.W[s.to[(i+1)&3]]
+		mask, mask2 := s.masks[i&3], s.masks[(i+1)&3]
+		for _, l := range list {
+			l &= Lanes - 1
+			second[l] = sums[l] >> 32 & mask2
+			first[l] = sums[l] & mask
+		}
+	}
+}
+
 // run computes the hash, one part of the message after another.
 func (h *hash) run(p *PHV, list []uint8) {
 	sums := &p.sums
@@ -141,6 +246,8 @@ func (c *code) run(p *PHV, in Set, from, to uint32) Set {
 		switch step.op {
 		case opHash:
 			c.hashes[step.n].run(p, list)
+		case opHashSet:
+			c.hashSets[step.n].run(p, list)
 		case opTable:
 			pc = c.match(p, &c.tables[step.n], list)
 		case opGo:
@@ -259,6 +366,13 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	if p.Found != nil && len(t.parts) > 0 {
 		t.report(p, list)
 	}
+	if t.uniform && !p.Traced {
+		t.all(p, list)
+		if t.miss.pc != t.end {
+			c.action(p, t.miss.pc, list)
+		}
+		return t.end
+	}
 	one := true
 	pc := t.run(p, list[0])
 	p.pcs[list[0]&(Lanes-1)] = pc
@@ -313,23 +427,39 @@ func (t *table) gated(p *PHV, list []uint8) []uint8 {
 	if len(t.gate) == 0 {
 		return list
 	}
+	open := t.open(p, list)
+	if bits.OnesCount64(uint64(open)) == len(list) {
+		return list
+	}
 	some := p.some[:0]
 	for _, l := range list {
-		if t.open(p, l) {
+		if l &= Lanes - 1; open>>l&1 != 0 {
 			some = append(some, l)
 		} else if t.slot >= 0 {
-			p.ran[t.slot&255][l&(Lanes-1)] = outcomeSkipped
+			p.ran[t.slot&255][l] = outcomeSkipped
 		}
 	}
 	return some
 }
 
+// all passes the arguments of the default action to packets, for a table that always runs it.
+func (t *table) all(p *PHV, list []uint8) {
+	for i, v := range t.miss.args {
+		to := &p.W[firstParam+i&(maxParams-1)]
+		for _, l := range list {
+			to[l&(Lanes-1)] = v
+		}
+	}
+}
+
 // run looks the packet up and returns the start of the code of its action.
 func (t *table) run(p *PHV, lane uint8) int32 {
 	r, lane := t.lookup(p, lane), lane&(Lanes-1)
-	p.Ran[lane][t.tap>>6] |= 1 << (t.tap & 63)
-	p.Hit[lane][t.tap>>6] |= uint64(r.outcome&outcomeHit>>1) << (t.tap & 63)
-	p.Acted[lane][t.tap] = uint8(r.outcome >> outcomeBits)
+	if p.Traced {
+		p.Ran[lane][t.tap>>6] |= 1 << (t.tap & 63)
+		p.Hit[lane][t.tap>>6] |= uint64(r.outcome&outcomeHit>>1) << (t.tap & 63)
+		p.Acted[lane][t.tap] = uint8(r.outcome >> outcomeBits)
+	}
 	if t.slot >= 0 {
 		p.ran[t.slot&255][lane] = r.outcome
 	}

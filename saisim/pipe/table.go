@@ -26,6 +26,7 @@ type table struct {
 	end     int32   // start of the code after the table's actions
 	actions []int32 // start of the code of each action
 	ordered bool    // true if some actions use the same register
+	uniform bool    // true if it runs its default for all packets, and notes nothing
 	parts   []part
 	words   int // number of words of the key
 
@@ -302,28 +303,51 @@ type term struct {
 	value  uint64 // value to compare with, or number of the action
 }
 
-// open reports whether the table runs for the packet.
-func (t *table) open(p *PHV, lane uint8) bool {
-rows:
+// open returns the packets of a list for which the table runs.
+func (t *table) open(p *PHV, list []uint8) (open Set) {
 	for _, terms := range t.gate {
+		row := ^Set(0)
 		for i := range terms {
-			if !terms[i].holds(p, lane) {
-				continue rows
-			}
+			row &= terms[i].among(p, list)
 		}
-		return true
+		open |= row
 	}
-	return false
+	return open
 }
 
-func (x *term) holds(p *PHV, lane uint8) bool {
+// among returns the packets of a list for which the term holds.
+func (x *term) among(p *PHV, list []uint8) (set Set) {
 	switch x.kind {
-	case termTable:
-		return x.accept>>(p.ran[x.slot][lane&(Lanes-1)]&3)&1 != 0
-	case termAction:
-		return uint64(p.ran[x.slot][lane&(Lanes-1)]>>outcomeBits) == x.value+1
+	case 0: // the field is equal to the value
+		words, shift, mask, value := &p.W[x.field.word], x.field.shift&63, x.field.mask, x.value
+		for _, l := range list {
+			if l &= Lanes - 1; words[l]>>shift&mask == value {
+				set |= 1 << l
+			}
+		}
+	case termTable, termAction:
+		for _, l := range list {
+			l &= Lanes - 1
+			if x.ended(p.ran[x.slot][l]) {
+				set |= 1 << l
+			}
+		}
+	default:
+		for _, l := range list {
+			if l &= Lanes - 1; compare(x.kind, x.field.of(p, l), x.value) {
+				set |= 1 << l
+			}
+		}
 	}
-	return compare(x.kind, x.field.of(p, lane), x.value)
+	return set
+}
+
+// ended reports whether a table has an outcome that the term accepts.
+func (x *term) ended(outcome uint16) bool {
+	if x.kind == termTable {
+		return x.accept>>(outcome&3)&1 != 0
+	}
+	return uint64(outcome>>outcomeBits) == x.value+1
 }
 
 // compare returns the result of a comparison, by number.

@@ -71,7 +71,8 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		return nil, err
 	}
 	v := routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
-		ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
+		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed),
+		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed)})
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
@@ -87,6 +88,7 @@ type variant struct {
 	blind, ledgered bool       // without an observer; with a ledger
 	usual           bool       // true if most frames take the shortcuts: see isUsual
 	ingressOnly     bool       // true if programs have no tables in the egress pipe
+	passive         *rand.Rand // random numbers for programs that only read packets; nil means other programs
 	policed         *rand.Rand // random numbers for policers of the CPU's packets; nil means none
 	clamped         *rand.Rand // random numbers for MSS clamps; nil means none
 	monitored       *rand.Rand // random numbers for drop monitors; nil means none
@@ -102,6 +104,14 @@ type variant struct {
 	marks      bool // ports mirror what they mark
 	routed     bool // true if most frames are routed: see isRouted
 	bare       bool // true if there are few other features: see routedOf
+}
+
+// passiveOf returns random numbers for passive programs in one case of nine, otherwise nil.
+func passiveOf(seed uint64) *rand.Rand {
+	if seed%9 == 7 {
+		return rand.New(rand.NewPCG(seed, 14))
+	}
+	return nil
 }
 
 // policedOf returns random numbers for policers in about one case of four, otherwise nil.
@@ -192,7 +202,12 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 				p.opt.Ports = append(p.opt.Ports, uint16(id))
 			}
 		}
-		if err := p.batch(0, pipe.Batch{Program: pipetest.Program(p.Rand, p.opt)}); err != nil {
+		program := pipetest.Program(p.Rand, p.opt)
+		if v.passive != nil {
+			p.opt.IngressOnly, p.opt.Passive = true, true
+			program = pipetest.Program(v.passive, p.opt)
+		}
+		if err := p.batch(0, pipe.Batch{Program: program}); err != nil {
 			return nil, err
 		}
 	}

@@ -24,8 +24,11 @@ type programmer struct {
 
 // control schedules a random batch for a cycle soon.
 func (p *pair) control(within uint64) error {
-	at := max(p.last, p.chip.Now()+saisim.Cycle(p.Uint64N(within+1)))
-	return p.batch(at, pipetest.Batch(p.Rand, p.opt, p.program))
+	at, r := max(p.last, p.chip.Now()+saisim.Cycle(p.Uint64N(within+1))), p.Rand
+	if p.passive != nil {
+		r = p.passive
+	}
+	return p.batch(at, pipetest.Batch(r, p.opt, p.program))
 }
 
 var errRefused = errors.New("a random batch is refused")

@@ -184,6 +184,7 @@ const (
 	mutantCases = "2400" // number of cases in which the differential test must catch a mutant
 	mutantSeed  = "1000" // the first of them
 	routedSeed  = "3003" // the first of them for mutants of routing: a case in which most packets are routed
+	passiveSeed = "1006" // the first of them for mutants of passive programs, of which every ninth case has some
 )
 
 // A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make
@@ -191,6 +192,7 @@ const (
 func TestMutantsAreCaught(t *testing.T) {
 	tryMutants(t, mutantSeed, slices.Concat(mutants, windowMutants))
 	tryMutants(t, routedSeed, routedMutants)
+	tryMutants(t, passiveSeed, passiveMutants)
 }
 
 func tryMutants(t *testing.T, from string, list []mutant) {

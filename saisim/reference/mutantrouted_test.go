@@ -10,7 +10,7 @@ var routedMutants = []mutant{
 	},
 	{
 		"a routed packet's checksum is not checked", "engine/router.go",
-		"!routable(binary.BigEndian.Uint32(ip[16:])) || checksum(ip[:20]) != 0 {",
+		"!routable(binary.BigEndian.Uint32(ip[16:])) || !correct(ip) {",
 		"!routable(binary.BigEndian.Uint32(ip[16:])) {",
 	},
 	{
@@ -92,7 +92,11 @@ var routedMutants = []mutant{
 		"pk.plain, pk.verdict.kind, pk.verdict.lag = false, toLAG,",
 		"pk.verdict.kind, pk.verdict.lag = toLAG,",
 	},
-	{"a packet keeps the edit of one before it", "engine/core.go", "\t\tpk.edit, pk.noted = edit{}, 0\n", ""},
+	{
+		"a packet keeps the edit of one before it", "engine/core.go",
+		"\t\tpk.edit, pk.transit.marked = edit{}, marked{}\n",
+		"",
+	},
 	{
 		"a packet that was put into a header is edited as before", "engine/outer.go",
 		"pk.h, pk.untaggedIPv4 = headers{}, false",
@@ -113,8 +117,8 @@ var routedMutants = []mutant{
 	},
 	{
 		"bridged packets forget the router of their VLAN", "engine/shortcuts.go",
-		"pk.usual = r == nil && p.unlisted()",
-		"pk.usual = p.unlisted()",
+		"if r != nil || !p.unlisted() {",
+		"if !p.unlisted() {",
 	},
 	// What is routed.
 	{

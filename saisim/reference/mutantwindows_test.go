@@ -75,8 +75,63 @@ var windowMutants = []mutant{
 	},
 	{
 		"packets are usual before ACL has seen them", "engine/shortcuts.go",
-		"if pk.usual = r == nil && p.unlisted(); !pk.usual {",
-		"if pk.usual = true; !pk.usual {",
+		"if r != nil || !p.unlisted() {",
+		"if r != nil {",
+	},
+	{
+		"an entry that drops leaves its packets usual", "engine/shortcuts.go",
+		"if e == nil || e.act == 0 && !e.noLearn &&",
+		"if e == nil || !e.noLearn &&",
+	},
+	{
+		"an entry without learning leaves its packets usual", "engine/shortcuts.go",
+		"if e == nil || e.act == 0 && !e.noLearn &&",
+		"if e == nil || e.act == 0 &&",
+	},
+	{
+		"an entry that mirrors leaves its packets usual", "engine/shortcuts.go",
+		"!e.noLearn && e.does&^doesStamp == 0 {",
+		"!e.noLearn {",
+	},
+	{
+		"usual packets are in no range", "engine/shortcuts.go",
+		" || c.acl.ranges.used != 0 {",
+		" {",
+	},
+	{
+		"usual packets are not marked", "engine/shortcuts.go",
+		" || c.acl.marking.used > 0 ||",
+		" ||",
+	},
+	{
+		"usual packets do not count in ACL", "engine/shortcuts.go",
+		"\tif e.counter != nil {\n\t\te.counter.hit(pk.length + fcsLen)\n\t}\n\tpk.own",
+		"\tpk.own",
+	},
+	{
+		"usual packets that get company are not stamped", "engine/packet.go",
+		"\t\tp.stamp = p.own.session\n",
+		"",
+	},
+	{
+		"usual packets leave no notes of ACL", "engine/kept.go",
+		"case pk.usual && pk.noted == 0 ||",
+		"case pk.usual && !pk.edited ||",
+	},
+	{
+		"usual packets have no VLAN in ACL", "engine/acl.go",
+		"binary.BigEndian.Uint64(b[6:])&^0xffff | uint64(pk.vid&0xfff)",
+		"binary.BigEndian.Uint64(b[6:]) &^ 0xffff",
+	},
+	{
+		"usual packets have no traffic class in ACL", "engine/acl.go",
+		"\tk[8] = uint64(pk.tc)\n",
+		"",
+	},
+	{
+		"a second of the clock has no end for records", "engine/tod.go",
+		"r.of == t && x < r.span && y < r.span {",
+		"r.of == t && x < r.span {",
 	},
 	{
 		"an entry that drops does not, on the short way", "engine/shortcuts.go",
@@ -162,13 +217,13 @@ var windowMutants = []mutant{
 	// Windows and the wheel.
 	{
 		"the short way leaves a program out", "engine/shortcuts.go",
-		"closing{cutIngress, program != nil},",
+		"closing{cutIngress, program != nil && !passive},",
 		"",
 	},
 	{
 		"schedulers wait while packets come", "engine/advance.go",
-		"c.agenda.empty() && c.queues.waitingN == 0 &&",
-		"c.queues.waitingN == 0 &&",
+		"if c.agenda.has(c.now, at) {",
+		"if false {",
 	},
 	{
 		"the egress pipe takes several ports at once", "engine/advance.go",
@@ -177,8 +232,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"frames that leave a window's ingress pipe last are forgotten", "engine/advance.go",
-		"\tc.ingress.run(c.together[:n])\n\tc.bridge",
-		"\tc.ingress.run(c.together[:max(n-1, 0)])\n\tc.bridge",
+		"\tc.ingress.run(c.together[:n])\n\tc.ingress.programs",
+		"\tc.ingress.run(c.together[:max(n-1, 0)])\n\tc.ingress.programs",
 	},
 	{
 		"a window leaves time where its ingress was", "engine/advance.go",
@@ -251,12 +306,12 @@ var windowMutants = []mutant{
 	},
 	{
 		"short frames are not padded on the wire", "engine/queue.go",
-		"p.rate.frames(WireLen(length))",
-		"p.rate.frames(uint32(length) + fcsLen)",
+		"p.txRate.frames(WireLen(length))",
+		"p.txRate.frames(uint32(length) + fcsLen)",
 	},
 	{"the turn passes to a port again and again", "engine/queue.go", "\tc.served = p.id\n", ""},
-	{"what passes a queue takes one cell", "tm/port.go", "uint64(n) > p.buffer.CellBytes || pool", "pool"},
-	{"what passes a queue needs no room", "tm/port.go", "|| pool.free() < 1 {", "|| pool.free() < 0 {"},
+	{"what passes a queue takes one cell", "tm/port.go", "uint64(n) <= b.CellBytes && pool", "pool"},
+	{"what passes a queue needs no room", "tm/port.go", "pool.free() >= 1\n", "pool.free() >= 0\n"},
 	{"what passes a queue leaves no high watermark", "tm/port.go", "if q.MaxBytes < uint64(n) {", "if false {"},
 	{"what passes a queue takes no turn", "tm/port.go", "\tp.turn = i\n\tp.pass()\n}", "\tp.pass()\n}"},
 	// The egress MACs, and what ports count.
@@ -271,7 +326,11 @@ var windowMutants = []mutant{
 		"stamped = cp.result == stampDone\n",
 		"stamped = true\n",
 	},
-	{"a stamped frame is as long as before", "engine/shortcuts.go", "c.now)\n\t\tlength = len(data)\n", "c.now)\n"},
+	{
+		"a stamped frame is as long as before", "engine/shortcuts.go",
+		"return data, len(data), true",
+		"return data, pk.length, true",
+	},
 	{"frames that leave are not in the books", "engine/transmit.go", "\tc.frameCounts.Sent++\n", ""},
 	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
 	{
@@ -284,6 +343,11 @@ var windowMutants = []mutant{
 		"spans of the last frame are without the gap", "engine/clock.go",
 		"r.span(n), r.span(n+gap), n",
 		"r.span(n), r.span(n), n",
+	},
+	{
+		"the other direction keeps its old speed", "engine/port.go",
+		"\tp.txRate = p.rate\n",
+		"\tif p.txRate.den == 0 {\n\t\tp.txRate = p.rate\n\t}\n",
 	},
 	{
 		"the span of the last frame is that of the next", "engine/clock.go",

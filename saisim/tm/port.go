@@ -157,12 +157,14 @@ func (q *Queue[T]) unused() uint64 { return q.Reserved - min(q.Reserved, q.cells
 func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	pool := &p.buffer.Pools[q.Pool]
-	cells := p.buffer.Cells(uint64(n))
-	own := min(cells, q.unused())
-	v := q.admit(pool, cells, own, ecnCapable)
-	if v > Marked {
-		q.DroppedBytes += uint64(n)
-		return v
+	v, cells, own := Admitted, uint64(1), uint64(0)
+	if !q.surely(pool, p.buffer, n) {
+		cells = p.buffer.Cells(uint64(n))
+		own = min(cells, q.unused())
+		if v = q.admit(pool, cells, own, ecnCapable); v > Marked {
+			q.DroppedBytes += uint64(n)
+			return v
+		}
 	}
 	pool.used += cells
 	pool.reserved -= own
@@ -181,7 +183,7 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 // Pass does Enqueue and then Dequeue for a port without packets. The packet is counted and never stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
-	if pool := &p.buffer.Pools[q.Pool]; !q.open || q.Reserved > 0 || uint64(n) > p.buffer.CellBytes || pool.free() < 1 {
+	if !q.surely(&p.buffer.Pools[q.Pool], p.buffer, n) {
 		return p.passClosely(i, n, ecnCapable)
 	}
 	if q.MaxBytes < uint64(n) {
@@ -192,6 +194,11 @@ func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 		p.had(i)
 	}
 	return Admitted
+}
+
+// surely reports whether the queue admits a packet of n bytes in one cell of the pool, whatever else it holds.
+func (q *Queue[T]) surely(pool *Pool, b *Buffer, n uint32) bool {
+	return q.open && q.Reserved == 0 && uint64(n) <= b.CellBytes && pool.free() >= 1
 }
 
 // passClosely does Pass if admission needs a closer check.

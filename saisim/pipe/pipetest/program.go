@@ -17,6 +17,8 @@ type Options struct {
 	Tables int
 	// IngressOnly leaves the egress pipe empty.
 	IngressOnly bool
+	// Passive makes programs write nothing but their own fields and registers. Half of them have no table with a key.
+	Passive bool
 }
 
 // Program returns a random valid program.
@@ -28,6 +30,7 @@ func Program(r *rand.Rand, o Options) *pipe.Program {
 		g := &maker{Rand: r, o: o, p: &pipe.Program{Name: fmt.Sprintf("random%d", r.IntN(1000))}}
 		g.o.Tables = max(1, o.Tables-n/4) // a program that does not fit is tried again, smaller
 		g.fields()
+		g.keyless = o.Passive && g.chance(50)
 		g.pipe(&g.p.Ingress, o.Limits.IngressStages, pipe.WriteIngress)
 		if !o.IngressOnly {
 			g.pipe(&g.p.Egress, o.Limits.EgressStages, pipe.WriteEgress)
@@ -46,6 +49,7 @@ func Program(r *rand.Rand, o Options) *pipe.Program {
 type maker struct {
 	*rand.Rand
 	o       Options
+	keyless bool
 	p       *pipe.Program
 	pp      *pipe.Pipe
 	access  pipe.Access
@@ -143,6 +147,9 @@ func (g *maker) hash() {
 		}
 		h.Inputs = append(h.Inputs, in)
 	}
+	if n := len(g.pp.Hashes); g.o.Passive && n > 0 && g.chance(50) {
+		h.Inputs = g.pp.Hashes[n-1].Inputs
+	}
 	g.pp.Hashes = append(g.pp.Hashes, h)
 }
 
@@ -209,6 +216,9 @@ func (g *maker) table(registers []*pipe.Register) {
 	t := pipe.Table{
 		Name: fmt.Sprintf("t%d", len(g.pp.Tables)), Stage: g.stage, Counters: g.chance(50),
 		Match: pick(g.Rand, []string{"always", "exact", "exact", "ternary", "ternary", "lpm", "index"}),
+	}
+	if g.keyless {
+		t.Match = "always"
 	}
 	if len(g.pp.Tables) > 0 && g.chance(50) {
 		for range 1 + g.IntN(2) {
@@ -427,7 +437,7 @@ func (g *maker) op(a *pipe.Action, to string) pipe.Op {
 
 // target returns a field to write in this pipe.
 func (g *maker) target() string {
-	if g.chance(70) {
+	if g.o.Passive || g.chance(70) {
 		return pick(g.Rand, g.p.Fields).Name
 	}
 	for {
