@@ -74,6 +74,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 	vs := &views{
 		db: asic, backend: backend, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
 	}
+	counters.InView = vs.has
 	s := &Server{
 		Watch: drift.NewWatch(), Counters: counters, Notifier: newNotifier(asic, log, objects),
 		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),

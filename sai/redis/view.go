@@ -50,6 +50,9 @@ func (vs *views) notify(ctx context.Context, m protocol.Message) (*protocol.Resu
 	return res, err
 }
 
+// has reports whether the view that is being made has an object.
+func (vs *views) has(vid sai.OID) bool { return vs.making != nil && vs.making.graph.ByOID[vid] != nil }
+
 func (vs *views) isMaking() bool { return vs.making != nil || vs.first }
 
 func (vs *views) heed(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
@@ -91,6 +94,7 @@ func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 		}
 	}
 	vs.making = v
+	vs.polled.Keep(vs.objects.IDs.Known) // a view that was abandoned may have left polls
 	stale, err := vs.db.Client().Keys(ctx, protocol.TempASICState+":*").Result()
 	if err != nil {
 		return nil, err

@@ -99,7 +99,11 @@ func (c *Counters) pollIfDue(ctx context.Context, name string, now time.Time) (t
 	if !due {
 		return next, nil
 	}
-	return next, c.pollGroup(ctx, name)
+	if err := c.pollGroup(ctx, name); err != nil {
+		return next, err
+	}
+	c.runPlugins(ctx, name)
+	return next, nil
 }
 
 // pollSlice is the number of objects that are read before other requests are served.
@@ -135,7 +139,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 		to.HSet(ctx, schema.CountersCollected, name, at.UTC().Format(time.RFC3339Nano))
 		for _, vid := range vids {
 			p := g.Counters[vid]
-			if p == nil {
+			if p == nil || !c.objects.IDs.Known(vid) { // an unknown object is in a view that is not applied yet
 				continue
 			}
 			args, gone, err := c.read(ctx, name, vid, p, g.clear)
