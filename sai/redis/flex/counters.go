@@ -180,6 +180,7 @@ func (c *Counters) read(
 	if err != nil {
 		return nil, nil, err
 	}
+	gone, p.unknown = p.unknown, nil
 	var got []sai.Attr
 	gone, err = readSupported(gone, &p.attrs, func(ids []sai.AttrID) error {
 		want := make([]sai.Attr, len(ids))

@@ -75,8 +75,9 @@ type Group struct {
 // polled lists the attributes and statistics that are read from one object. The first reading removes those that the
 // backend does not support.
 type polled struct {
-	attrs []sai.AttrID
-	stats []sai.StatID
+	attrs   []sai.AttrID
+	stats   []sai.StatID
+	unknown []string // names of others, which only a newer SAI has; nil after the first reading
 }
 
 // Group returns the group with a name, and adds it if it is missing.
@@ -160,6 +161,10 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 			if name == "" { // SONiC's orchagent ends the list of a router interface with a comma
 				continue
 			}
+			if _, known := sai.LookupStat(name); !known && protocol.IsStatName(t, name) {
+				c.unknown = append(c.unknown, name)
+				continue
+			}
 			if strings.HasSuffix(p.Field, "_ATTR_ID_LIST") {
 				id, ok := sai.LookupAttr(name)
 				if !ok || id.ObjectType() != t {
@@ -168,9 +173,9 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 				c.attrs = append(c.attrs, id)
 				continue
 			}
-			id, ok := sai.LookupStat(name)
-			if !ok || id.ObjectType() != t {
-				return nil, fmt.Errorf("%s: %.80q is no statistic of %s: %w", p.Field, name, t, sai.StatusInvalidParameter)
+			id, err := protocol.ParseStat(t, name)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.Field, err)
 			}
 			c.stats = append(c.stats, id)
 		}
