@@ -38,9 +38,10 @@ type ServerOptions struct {
 // stores in ASIC_DB the state that a restart needs. No request stops it: a request that would stop SONiC's syncd is
 // answered with an error and logged.
 //
-// Three things differ from SONiC's syncd on purpose. Rows are written before the answer, in the same transaction. A
+// Four things differ from SONiC's syncd on purpose. Rows are written before the answer, in the same transaction. A
 // request leaves the queue in that transaction too, so that none is lost or executed twice whatever happens to the
-// connection. A get does not write its result into ASIC_STATE, which therefore holds only configuration.
+// connection. A get does not write its result into ASIC_STATE, which therefore holds only configuration; in a view it
+// keeps the setting that it read. A view that the ASIC refuses changes nothing.
 //
 // A server belongs to one chip, and the chip to the contents of ASIC_DB: see [swss.ErrReset].
 type Server struct {

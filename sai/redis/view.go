@@ -22,6 +22,7 @@ type view struct {
 	ids     *objectids.Map // the ids of the current view
 	graph   *asicview.Graph
 	removed map[sai.OID]bool // objects that came with the switch or a port, and must be removed
+	read    map[sai.Key][]sai.AttrID // attributes that the client has read
 }
 
 // views brings the ASIC from one view to another: to the contents of ASIC_DB when syncd starts, and to the view that
@@ -86,7 +87,8 @@ func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 	if err := vs.objects.Count(ctx); err != nil {
 		return nil, err
 	}
-	v := &view{check: sai.NewValidator(), ids: vs.objects.IDs, graph: asicview.NewGraph(), removed: map[sai.OID]bool{}}
+	v := &view{check: sai.NewValidator(), ids: vs.objects.IDs, graph: asicview.NewGraph(), removed: map[sai.OID]bool{},
+		read: map[sai.Key][]sai.AttrID{}}
 	for _, vid := range vs.objects.IDs.OwnVIDs() {
 		if t, ok := protocol.VIDType(vid); ok {
 			v.check.Found(sai.Obj(t, vid))
@@ -215,6 +217,42 @@ func (v *view) checkGet(k sai.Key) error {
 		)
 	}
 	return nil
+}
+
+// noteRead records that a client has read attributes.
+func (v *view) noteRead(k sai.Key, attrs []sai.Attr) {
+	if k.Entry != nil {
+		return
+	}
+	for _, a := range attrs {
+		v.read[k] = append(v.read[k], a.ID)
+	}
+}
+
+// keepRead keeps, in the view, the settings that the client has read and not set: a client that reads the value that it
+// would set does not set it. This applies to the switch, to ports and to objects that came with them. Other objects of
+// the current view are not in the new one. A setting that names an object outside the view is not kept.
+func (v *view) keepRead(cur *asicview.Graph) {
+	for k, ids := range v.read {
+		n, c := v.graph.Nodes[k], cur.Nodes[k]
+		if n == nil || c == nil {
+			continue
+		}
+		for _, id := range ids {
+			value, was := c.Attrs[id]
+			_, set := n.Attrs[id]
+			if was && !set && !sai.Meta(id).Has(sai.CreateOnly) && v.hasAll(value) {
+				n.Attrs[id] = value
+			}
+		}
+	}
+}
+
+// hasAll reports whether the view has all objects that a value names.
+func (v *view) hasAll(value sai.Value) bool {
+	all := true
+	sai.References(value, func(o sai.OID) { all = all && (o == sai.NullOID || v.graph.ByOID[o] != nil) })
+	return all
 }
 
 // transition prepares the transition between two matched views. It omits objects that came with the switch and must
