@@ -180,3 +180,52 @@ func (g *rig) bulkGet(port sai.OID, attrs string) {
 		g.Fatalf("bulk get: %s", status)
 	}
 }
+
+// A checked backend can check an object before the objects that it names exist. It has room for one VLAN more than it
+// came with.
+type checked struct{ choosy }
+
+func (c *checked) CheckCreate(k sai.Key, attrs []sai.Attr, others int) error {
+	if k.Type == sai.ObjectTypeVLAN && others > 1 {
+		return &sai.CallError{Op: "create", Type: k.Type, Status: sai.StatusInsufficientResources}
+	}
+	return c.check(attrs...)
+}
+
+func (c *checked) CheckSet(_ sai.Key, a sai.Attr) error { return c.check(a) }
+
+// What the ASIC would refuse whatever the view becomes is refused when it is created, not by APPLY_VIEW: orchagent then
+// knows which row has failed, and the rest of the view is applied.
+func TestViewRefusesAtOnce(t *testing.T) {
+	ctx := context.Background()
+	chip := &checked{choosy{Fake: newFake(),
+		refused: sai.Attr{ID: sai.TAMIntAttrLatencySensitivity, Value: sai.Uint(3)}}}
+	g := &rig{T: t, redis: swsstest.Start(t), fake: chip.Fake, chip: chip}
+	g.restartServer(ServerOptions{TempView: true})
+	t.Cleanup(func() { g.stop() })
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	refused := func(what string, err error, want sai.Status) {
+		t.Helper()
+		if got, _ := sai.StatusOf(err); got != want {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+	}
+	tam := append(tamInt(), sai.Attr{ID: sai.TAMIntAttrLatencySensitivity, Value: sai.Uint(3)})
+	_, err := g.client.Create(ctx, sai.ObjectTypeTAMInt, tam)
+	refused("a value that the ASIC refuses", err, sai.StatusTableFull)
+	vlan := g.create(sai.ObjectTypeVLAN, attrs(sai.VLANAttrVLANID, sai.Uint(10)))
+	_, err = g.client.Create(ctx, sai.ObjectTypeVLAN, attrs(sai.VLANAttrVLANID, sai.Uint(11)))
+	refused("one object too many", err, sai.StatusInsufficientResources)
+	g.must("remove", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeVLAN, vlan)))
+	g.create(sai.ObjectTypeVLAN, attrs(sai.VLANAttrVLANID, sai.Uint(12)))
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	if got := backendText(chip.Fake); !strings.Contains(got, "VLAN_ID=12") {
+		t.Errorf("the rest of the view is not in force:\n%s", got)
+	}
+}

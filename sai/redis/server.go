@@ -73,7 +73,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 	objects := objectids.NewTranslator(asic, backend)
 	counters := flex.New(r, mu, objects, backend, log)
 	vs := &views{
-		db: asic, backend: backend, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
+		db: asic, backend: backend, checker: &sai.Gate{API: chip}, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
 	}
 	counters.InView = vs.has
 	s := &Server{

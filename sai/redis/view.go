@@ -21,8 +21,17 @@ type view struct {
 	check   *sai.Validator
 	ids     *objectids.Map // the ids of the current view
 	graph   *asicview.Graph
-	removed map[sai.OID]bool // objects that came with the switch or a port, and must be removed
+	removed map[sai.OID]bool         // objects that came with the switch or a port, and must be removed
 	read    map[sai.Key][]sai.AttrID // attributes that the client has read
+	chip    sai.Checker              // refuses what the ASIC would refuse in any state
+	count   map[sai.ObjectType]int   // number of objects of each type
+}
+
+func newView(ids *objectids.Map, chip sai.Checker) *view {
+	return &view{
+		check: sai.NewValidator(), ids: ids, graph: asicview.NewGraph(), removed: map[sai.OID]bool{},
+		read: map[sai.Key][]sai.AttrID{}, chip: chip, count: map[sai.ObjectType]int{},
+	}
 }
 
 // views brings the ASIC from one view to another: to the contents of ASIC_DB when syncd starts, and to the view that
@@ -30,6 +39,7 @@ type view struct {
 type views struct {
 	db       *swss.DB
 	backend  sai.API
+	checker  sai.Checker // the same ASIC
 	log      *slog.Logger
 	objects  *objectids.Translator
 	polled   flex.Groups
@@ -87,11 +97,11 @@ func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 	if err := vs.objects.Count(ctx); err != nil {
 		return nil, err
 	}
-	v := &view{check: sai.NewValidator(), ids: vs.objects.IDs, graph: asicview.NewGraph(), removed: map[sai.OID]bool{},
-		read: map[sai.Key][]sai.AttrID{}}
+	v := newView(vs.objects.IDs, vs.checker)
 	for _, vid := range vs.objects.IDs.OwnVIDs() {
 		if t, ok := protocol.VIDType(vid); ok {
 			v.check.Found(sai.Obj(t, vid))
+			v.count[t]++
 			v.graph.Add(sai.Obj(t, vid), true)
 		}
 	}
@@ -143,6 +153,7 @@ func (v *view) inherit(c *asicview.Node) []sai.Attr {
 		}
 	}
 	v.check.Created(c.Key, attrs)
+	v.count[c.Key.Type]++
 	return attrs
 }
 
@@ -160,6 +171,11 @@ func (v *view) create(ctx context.Context, res *protocol.Result, k sai.Key, attr
 			return fmt.Errorf("create %s: the virtual id is in use: %w", k, sai.StatusItemAlreadyExists)
 		}
 	}
+	t := protocol.KeyType(k)
+	if err := v.chip.CheckCreate(k, attrs, v.count[t]); err != nil {
+		return numbered(err, attrs)
+	}
+	v.count[t]++
 	v.check.Created(k, attrs)
 	n := v.graph.Add(k, false)
 	for _, a := range attrs {
@@ -181,6 +197,7 @@ func (v *view) remove(ctx context.Context, res *protocol.Result, k sai.Key) erro
 		return err
 	}
 	v.check.Removed(k)
+	v.count[protocol.KeyType(k)]--
 	if n := v.graph.Nodes[k]; n != nil && n.Own {
 		v.removed[k.OID] = true
 	}
@@ -197,6 +214,9 @@ func (v *view) set(ctx context.Context, res *protocol.Result, k sai.Key, a sai.A
 		return nil // an object of the current view, see remove
 	}
 	if err := v.check.CheckSet(k, a); err != nil {
+		return err
+	}
+	if err := v.chip.CheckSet(k, a); err != nil {
 		return err
 	}
 	v.check.Changed(k, a)
