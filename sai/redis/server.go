@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,9 @@ type ServerOptions struct {
 	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps the ASIC running.
 	// Otherwise they are answered but ignored.
 	TempView bool
+	// Async serves a client in SONiC's mode redis_async: changes are not answered. If one fails, the client is asked to
+	// stop, because it counts on its success.
+	Async bool
 	// Run names the process. It is part of the mark by which this syncd recognises its database.
 	Run    string
 	Logger *slog.Logger // nil discards messages
@@ -54,6 +58,8 @@ type Server struct {
 	answers  *swss.Queue
 	log      *slog.Logger
 
+	async     bool        // true if changes are not answered
+	unread    bool        // true if the switch was created and the client has not sent anything since
 	mu        *sync.Mutex // held while a request is processed or counters are read
 	processor *processor
 	journal   *journal
@@ -80,7 +86,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 		Watch: drift.NewWatch(), Counters: counters, Notifier: newNotifier(asic, log, objects),
 		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),
 		answers: swss.NewQueue(asic, protocol.GetResponse), log: log,
-		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
+		async: opts.Async, mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
 			queries: queries{backend, objects},
@@ -303,6 +309,12 @@ func (s *Server) drain(ctx context.Context) error {
 			return err
 		}
 		entries := queue.Entries()
+		if s.unread && len(entries) > 0 {
+			s.unread = false
+			if err := s.checkRead(ctx); err != nil {
+				return err
+			}
+		}
 		for _, e := range entries {
 			if err := s.answer(ctx, e); err != nil {
 				return err
@@ -319,9 +331,32 @@ func (s *Server) answer(ctx context.Context, e swss.Peeked) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	res := s.processor.process(ctx, e.Entry)
+	op := strings.TrimLeft(e.Op, "SD")
+	res.Unanswered = s.async && protocol.IsChange(op)
 	if err := s.commit(ctx, e, res); err != nil {
 		return err
 	}
+	switch {
+	case res.Unanswered && res.Status != sai.StatusSuccess:
+		s.log.Error("syncd: a change has failed that the client counts on; it is asked to stop", "key", e.Key, "op", op)
+		if rid, ok := s.processor.objects.IDs.RID(protocol.SwitchVID); ok {
+			s.Notifier.Add(sai.ShutdownRequest{Switch: rid}, 1)
+		}
+	case !res.Unanswered && op == protocol.OpCreate && strings.HasPrefix(e.Key, sai.ObjectTypeSwitch.String()+":"):
+		s.unread = true
+	}
 	s.Notifier.notifyLate(ctx)
 	return nil
+}
+
+// checkRead reports a client that does not read its answers. A client that does has read the answer to its last request
+// when it sends another.
+func (s *Server) checkRead(ctx context.Context) error {
+	n, err := s.answers.Len(ctx)
+	if err == nil && n > 0 {
+		s.log.Error("syncd: the client does not read answers, as in SONiC's mode redis_async; " +
+			"it takes them for those of later requests. Run both sides in one mode: syncd with --sairedis redis_async, " +
+			"or orchagent with -z redis_sync")
+	}
+	return err
 }

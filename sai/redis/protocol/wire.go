@@ -197,6 +197,17 @@ func AnswerOp(op string) string {
 	return OpResponse
 }
 
+// IsChange reports whether an operation only changes something. A client in the mode redis_async waits for no answer to
+// it, and takes any for that of its next request.
+func IsChange(op string) bool {
+	switch op {
+	case OpCreate, OpRemove, OpSet, OpBulkCreate, OpBulkRemove, OpBulkSet,
+		OpStartPoll, OpStopPoll, OpSetGroup, OpDelGroup:
+		return true
+	}
+	return false
+}
+
 // KeyType returns the type of the object with a key.
 func KeyType(k sai.Key) sai.ObjectType {
 	if k.Entry != nil {
