@@ -334,7 +334,7 @@ func newRunSyncd() *cobra.Command {
 		if chip.ZMQ, common.Async, err = daemons.ParseClientMode(mode); err != nil {
 			return usagef("--sairedis %v", err)
 		}
-		chip.CPUPort, chip.SamplePort, chip.KeepLinks = cpu, samples, keep
+		chip.CPUPort, chip.SamplePort, chip.KeepLinks, chip.Record = cpu, samples, keep, common.Rec
 		return daemons.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "Run the ASIC: from ASIC_DB to the simulated chip", run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -42,6 +43,8 @@ type ChipConfig struct {
 	SamplePort string
 	// ZMQ serves requests by ZeroMQ too; nil means that it does not.
 	ZMQ *ZMQEndpoints
+	// Record receives the requests and answers of the client; nil records nothing.
+	Record io.Writer
 	// Drive advances the chip's time with the wall clock since start, and moves its frames, until ctx ends. nil means
 	// that the wires do so.
 	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
@@ -141,6 +144,7 @@ func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) 
 		return err
 	}
 	syncd = NewSyncd(r, c.Layered(chip), c)
+	syncd.Record = cfg.Record
 	if err := c.faults.Drive(chip); err != nil {
 		return err
 	}

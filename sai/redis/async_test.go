@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,5 +116,29 @@ func TestClientThatReadsNoAnswers(t *testing.T) {
 	c.send(askPorts...)
 	if strings.Contains(log.String(), "redis_async") {
 		t.Errorf("a client that reads its answers is suspected: %s", log)
+	}
+}
+
+// A recording of a run can be read back, request by request, with the answers.
+func TestRecordingOfExchanges(t *testing.T) {
+	var text strings.Builder
+	c, _ := newRawClient(t, ServerOptions{})
+	c.s.Record = &text
+	c.send(newSwitch...)
+	c.send(newTable...)
+	c.send(newTable...)
+	list := need(ParseExchanges(text.String()))(t)
+	want := []Exchange{
+		{entry(newSwitch), swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "Sgetresponse"}},
+		{entry(newTable), swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "Sgetresponse"}},
+		{entry(newTable), swss.Entry{Key: "SAI_STATUS_ITEM_ALREADY_EXISTS", Body: "[]", Op: "Sgetresponse"}},
+	}
+	if !slices.Equal(list, want) {
+		t.Errorf("%v, want %v", list, want)
+	}
+	for _, bad := range []string{"", "Sset\tX", "\tSAI_STATUS_SUCCESS\t[]\tSx", "Sset\tX\t[]\n\tSx\tY\t[]\n\tSx\tY\t[]"} {
+		if _, err := ParseExchanges(bad); err == nil {
+			t.Errorf("%q is a recording", bad)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -52,6 +53,7 @@ type Server struct {
 	Counters *flex.Counters // polls counters of the ASIC into COUNTERS_DB
 	Notifier *Notifier      // publishes the ASIC's notifications
 	Watch    *drift.Watch   // compares ASIC_STATE with the ASIC, see Compare
+	Record   io.Writer      // receives each request and its answer, see [Exchange]; nil records nothing
 
 	asic     *swss.DB
 	requests *swss.Queue
@@ -336,6 +338,7 @@ func (s *Server) answer(ctx context.Context, e swss.Peeked) error {
 	if err := s.commit(ctx, e, res); err != nil {
 		return err
 	}
+	s.keep(e.Entry, res)
 	switch {
 	case res.Unanswered && res.Status != sai.StatusSuccess:
 		s.log.Error("syncd: a change has failed that the client counts on; it is asked to stop", "key", e.Key, "op", op)
