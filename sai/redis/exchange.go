@@ -2,6 +2,7 @@ package sairedis
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"tamtam/sai/redis/protocol"
@@ -16,6 +17,15 @@ type Exchange struct {
 	Answer  swss.Entry // zero if the client expected no answer
 }
 
+// String returns the lines of an exchange.
+func (e Exchange) String() string {
+	text := recordLine(e.Request)
+	if e.Answer != (swss.Entry{}) {
+		text += "\t" + recordLine(e.Answer)
+	}
+	return text
+}
+
 func recordLine(e swss.Entry) string { return e.Op + "\t" + e.Key + "\t" + e.Body + "\n" }
 
 // keep records a request with its outcome. A recording that cannot be written ends.
@@ -23,12 +33,12 @@ func (s *Server) keep(request swss.Entry, res *protocol.Result) {
 	if s.Record == nil {
 		return
 	}
-	text := recordLine(request)
+	e := Exchange{Request: request}
 	if !res.Unanswered {
 		answer := protocol.Message{Key: res.Status.String(), Op: res.Op, Fields: res.Fields}
-		text += "\t" + recordLine(answer.Entry())
+		e.Answer = answer.Entry()
 	}
-	if _, err := s.Record.Write([]byte(text)); err != nil {
+	if _, err := io.WriteString(s.Record, e.String()); err != nil {
 		s.log.Error("syncd: the recording ends", "error", err)
 		s.Record = nil
 	}
