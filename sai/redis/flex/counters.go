@@ -145,8 +145,8 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 			args, gone, err := c.read(ctx, name, vid, p, g.clear)
 			if len(gone) > 0 { // otherwise a value of an earlier run would look like a current one
 				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
-				if text := strings.Join(gone, ","); text != g.leftOut {
-					g.leftOut = text
+				if text := strings.Join(gone, ","); !g.leftOut[text] {
+					g.leftOut[text] = true
 					c.log.Info("syncd: the chip does not count these", "group", name, "object", vid, "left out", text)
 				}
 			}

@@ -65,7 +65,7 @@ type Group struct {
 	clear    bool // true if counters are reset after each reading
 	next     time.Time
 	Counters map[sai.OID]*polled // counters of each object, by virtual id
-	leftOut  string              // the unsupported counters that were logged last
+	leftOut  map[string]bool     // lists of unsupported counters that were logged
 
 	plugins  map[string][]string // digests of the plug-ins that compute rates and peaks, by field
 	readings map[sai.OID]reading // the last readings for rates
@@ -85,7 +85,7 @@ func (all Groups) Group(name string) *Group {
 	g := all[name]
 	if g == nil {
 		g = &Group{
-			Counters: map[sai.OID]*polled{}, plugins: map[string][]string{},
+			Counters: map[sai.OID]*polled{}, leftOut: map[string]bool{}, plugins: map[string][]string{},
 			readings: map[sai.OID]reading{}, highest: map[peakOf]uint64{},
 		}
 		all[name] = g
