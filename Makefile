@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock stock-orchagent frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
 
 ### help            this list
 help:
@@ -100,7 +100,12 @@ upgrade: image-if-docker
 ###                 (default 2000), SEED
 GROUPS ?= 2000
 stock:
-	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock' ./device/chaos
+	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock(Restart|Views|IsFull)' ./device/chaos
+
+### stock-orchagent SONiC's orchagent, the program in SONIC_ORCHAGENT, on tamtam's syncd and chip: boot, 10,000 routes,
+###                 packets, counters, warm restart; each mode of requests
+stock-orchagent:
+	$(GO) test -count=1 -timeout 1h -v -run '^TestStockOrchagent' ./device/chaos
 
 ### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; a
 ###                 leaf-spine with BIRD outside, links cut, daemons killed, 20,000 routes. Needs root, and Debian's

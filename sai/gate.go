@@ -28,7 +28,26 @@ type Gate struct {
 	Refuse func(ctx context.Context, op Op, t ObjectType) error
 }
 
-var _ API = (*Gate)(nil)
+var (
+	_ API     = (*Gate)(nil)
+	_ Checker = (*Gate)(nil)
+)
+
+// CheckCreate implements [Checker]. Nothing is refused if the other API is none.
+func (g *Gate) CheckCreate(k Key, attrs []Attr, others int) error {
+	if c, ok := g.API.(Checker); ok {
+		return c.CheckCreate(k, attrs, others)
+	}
+	return nil
+}
+
+// CheckSet implements [Checker].
+func (g *Gate) CheckSet(k Key, a Attr) error {
+	if c, ok := g.API.(Checker); ok {
+		return c.CheckSet(k, a)
+	}
+	return nil
+}
 
 // Create implements [API].
 func (g *Gate) Create(ctx context.Context, t ObjectType, attrs []Attr) (OID, error) {

@@ -10,7 +10,10 @@ import (
 	"tamtam/saisim/objects"
 )
 
-var _ sai.API = (*Chip)(nil)
+var (
+	_ sai.API     = (*Chip)(nil)
+	_ sai.Checker = (*Chip)(nil)
+)
 
 // An api is SAI on a chip: the lock, and the objects and the engine that it protects.
 type api struct {
@@ -46,6 +49,20 @@ func (c *api) CreateEntry(_ context.Context, e sai.Entry, attrs []sai.Attr) erro
 	c.mu.Lock()
 	defer c.unlock()
 	return c.objects.CreateEntry(e, attrs)
+}
+
+// CheckCreate implements [sai.Checker].
+func (c *api) CheckCreate(k sai.Key, attrs []sai.Attr, others int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.objects.CheckCreate(k, attrs, others)
+}
+
+// CheckSet implements [sai.Checker].
+func (c *api) CheckSet(k sai.Key, a sai.Attr) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.objects.CheckSet(k, a)
 }
 
 // BulkCreateEntries implements [sai.API].

@@ -322,7 +322,7 @@ func newAttached(
 }
 
 func newRunSyncd() *cobra.Command {
-	var profile, cpu, samples string
+	var profile, cpu, samples, mode string
 	var ports []string
 	var oracle int
 	var keep bool
@@ -331,7 +331,10 @@ func newRunSyncd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		chip.CPUPort, chip.SamplePort, chip.KeepLinks = cpu, samples, keep
+		if chip.ZMQ, common.Async, err = daemons.ParseClientMode(mode); err != nil {
+			return usagef("--sairedis %v", err)
+		}
+		chip.CPUPort, chip.SamplePort, chip.KeepLinks, chip.Record = cpu, samples, keep, common.Rec
 		return daemons.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "Run the ASIC: from ASIC_DB to the simulated chip", run)
@@ -343,6 +346,8 @@ func newRunSyncd() *cobra.Command {
 		"serve the chip's CPU port, for punted frames and frames to send, to one client at this Unix socket")
 	c.Flags().StringVar(&samples, "sample-port", "",
 		"serve the packets that the chip samples or drops to one client, sflowd, at this Unix socket")
+	c.Flags().StringVar(&mode, "sairedis", "redis_sync", "the mode of the client, as in orchagent's option -z of SONiC: "+
+		daemons.ClientModes+"; tamtam's own orchagent uses redis_sync")
 	return c
 }
 

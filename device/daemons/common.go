@@ -29,6 +29,8 @@ type Common struct {
 	StaticLAGs bool
 	// SFlowAgent reports the state of sflowd; nil means that its row in STATE_DB is used.
 	SFlowAgent func(context.Context) (sflowmgr.Agent, error)
+	// Async means that syncd answers no changes; see [sairedis.ServerOptions].
+	Async bool
 	// Now is syncd's clock; nil means the wall clock.
 	Now func() time.Time
 	// Renew reports whether a daemon may start again to heal drift; nil means that it always may.

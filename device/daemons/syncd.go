@@ -3,6 +3,9 @@ package daemons
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +16,7 @@ import (
 	"tamtam/host/netdev"
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/zmq"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -37,6 +41,10 @@ type ChipConfig struct {
 	// Samples and SamplePort are likewise for packets that are sampled or dropped.
 	Samples    *cpuport.Hub
 	SamplePort string
+	// ZMQ serves requests by ZeroMQ too; nil means that it does not.
+	ZMQ *ZMQEndpoints
+	// Record receives the requests and answers of the client; nil records nothing.
+	Record io.Writer
 	// Drive advances the chip's time with the wall clock since start, and moves its frames, until ctx ends. nil means
 	// that the wires do so.
 	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
@@ -46,6 +54,33 @@ type ChipConfig struct {
 	// Kernel returns the state of the kernel's clock, which the chip's clock follows; nil means that this host's
 	// kernel is read. Its field Ahead is ignored.
 	Kernel func() altmark.KernelClock
+}
+
+// ZMQEndpoints are the endpoints of ZeroMQ at which syncd receives requests, and the client notifications.
+type ZMQEndpoints struct{ Requests, Notifications string }
+
+// ClientModes are the modes of syncd's client, in SONiC's words.
+const ClientModes = "redis_sync, redis_async, zmq_sync or zmq_sync=REQUESTS,NOTIFICATIONS with ZeroMQ's endpoints, " +
+	"as in zmq_sync=" + zmq.Requests + "," + zmq.Notifications
+
+// ParseClientMode parses the mode in which the client of syncd makes requests.
+func ParseClientMode(mode string) (endpoints *ZMQEndpoints, async bool, err error) {
+	name, at, given := strings.Cut(mode, "=")
+	switch {
+	case mode == "redis_sync":
+		return nil, false, nil
+	case mode == "redis_async":
+		return nil, true, nil
+	case name == "zmq_sync":
+		if !given {
+			at = zmq.Requests + "," + zmq.Notifications
+		}
+		requests, notes, ok := strings.Cut(at, ",")
+		if ok && zmq.CheckEndpoint(requests) == nil && zmq.CheckEndpoint(notes) == nil {
+			return &ZMQEndpoints{requests, notes}, false, nil
+		}
+	}
+	return nil, false, fmt.Errorf("%q: want %s; an endpoint is ipc://PATH or tcp://HOST:PORT", mode, ClientModes)
 }
 
 // RunSyncd runs the daemon syncd with a simulated chip that is wired to live interfaces. The chip's time follows the
@@ -86,6 +121,10 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	}
 	cfg.links = wire.NewLinks()
 	g.Go(func() error { return run(ctx) })
+	if at := cfg.ZMQ; at != nil {
+		relay := &zmq.Relay{Redis: r, Requests: at.Requests, Notifications: at.Notifications, Logger: logOf(c)}
+		g.Go(func() error { return relay.Run(ctx) })
+	}
 	g.Go(func() error { return cfg.netdevs.run(ctx, cfg.KeepLinks) })
 	err := g.Wait()
 	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
@@ -105,6 +144,7 @@ func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) 
 		return err
 	}
 	syncd = NewSyncd(r, c.Layered(chip), c)
+	syncd.Record = cfg.Record
 	if err := c.faults.Drive(chip); err != nil {
 		return err
 	}
@@ -154,7 +194,7 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 
 // NewSyncd returns the daemon syncd for an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
-	opts := sairedis.ServerOptions{TempView: true, Renew: c.Renew, Logger: c.Log, Now: c.Now}
+	opts := sairedis.ServerOptions{TempView: true, Async: c.Async, Renew: c.Renew, Logger: c.Log, Now: c.Now}
 	if c.health != nil {
 		opts.Run, opts.Report = c.health.owner, c.health.report
 	}

@@ -158,7 +158,7 @@ var rules = []room{
 		mgmt/models mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow host/lacpd
 		host/lldpd host/ping host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
 		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
-		saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
+		sai/redis/zmq saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
 	// ports on Linux interfaces
 	{name: "device/wire", modules: []string{xsync, xsys}, clock: true, below: rooms("saisim swss/schema")},
 	// the page of one switch
@@ -315,6 +315,8 @@ var rules = []room{
 		sai/redis/objectids sai/redis/protocol swss swss/schema sai`)},
 	// virtual and real ids
 	{name: "sai/redis/objectids", below: rooms("sai/redis/protocol swss sai"), modules: []string{goredis}},
+	// clients of ASIC_DB that talk ZeroMQ
+	{name: "sai/redis/zmq", modules: []string{goredis}, clock: true, below: rooms("sai/redis/protocol swss")},
 	// words of ASIC_DB
 	{name: "sai/redis/protocol", below: rooms("swss sai"), modules: []string{goredis}},
 	// a second model of the chip, configured by rows; it shares no code with the packet path

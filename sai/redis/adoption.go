@@ -160,7 +160,7 @@ func newAdoption(chip sai.API, cur *asicview.Graph) *adoption {
 		}
 	}
 	maps.DeleteFunc(ids.Own, func(_ sai.OID, own bool) bool { return !own })
-	v := &view{check: sai.NewValidator(), ids: ids, graph: asicview.NewGraph(), removed: map[sai.OID]bool{}}
+	v := newView(ids, &sai.Gate{}) // syncd checks the objects when it creates them
 	for _, n := range cur.Sorted() {
 		if n.Own && !asicview.IsSwitch(n.Key) {
 			v.check.Found(n.Key)

@@ -13,17 +13,41 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// applyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the others are still
-// executed, ASIC_STATE gets the resulting state of the ASIC, and the answer is a failure. A view without a switch
-// must be a mistake and is refused: the ASIC would keep a switch without an id, and could not get another.
+// applyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the ASIC is brought back to the
+// view that it had, and the answer is a failure. A view without a switch must be a mistake and is refused: the ASIC
+// would keep a switch without an id, and could not get another.
 func (vs *views) applyView(ctx context.Context) (*protocol.Result, error) {
-	if vs.making.graph.ByOID[protocol.SwitchVID] == nil {
+	making := vs.making
+	if making.graph.ByOID[protocol.SwitchVID] == nil {
 		return nil, fmt.Errorf("%s of a view without a switch: %w", protocol.ApplyView, sai.StatusFailure)
 	}
-	own := func(vid sai.OID) bool { return vs.objects.IDs.Own[vid] }
-	cur, err := asicview.ReadView(ctx, vs.db, own, vs.badRow)
+	cur, learned, err := vs.current(ctx)
 	if err != nil {
 		return nil, err
+	}
+	next := making.graph
+	next.Link()
+	making.keepRead(cur)
+	asicview.Match(cur, next)
+	t := vs.transition(cur, next, making.removed)
+	t.Bring(ctx)
+	vs.making = nil
+	res := &protocol.Result{}
+	if vs.refused = len(t.Errors) > 0; vs.refused {
+		res.Status = sai.StatusFailure
+		err = vs.takeBack(ctx, res, t)
+	} else {
+		err = vs.finish(ctx, res, t, learned)
+	}
+	return res, err
+}
+
+// current returns the view that the ASIC has according to ASIC_STATE, and its learned FDB entries, which are not part
+// of the view.
+func (vs *views) current(ctx context.Context) (cur *asicview.Graph, learned []*asicview.Node, err error) {
+	own := func(vid sai.OID) bool { return vs.objects.IDs.Own[vid] }
+	if cur, err = asicview.ReadView(ctx, vs.db, own, vs.badRow); err != nil {
+		return nil, nil, err
 	}
 	for _, vid := range vs.objects.IDs.OwnVIDs() {
 		if t, ok := protocol.VIDType(vid); ok {
@@ -31,20 +55,58 @@ func (vs *views) applyView(ctx context.Context) (*protocol.Result, error) {
 		}
 	}
 	vs.addWithoutRows(cur)
-	learned := asicview.RemoveLearned(cur)
+	learned = asicview.RemoveLearned(cur)
 	cur.Link()
-	next := vs.making.graph
-	next.Link()
-	asicview.Match(cur, next)
-	t := vs.transition(cur, next, vs.making.removed)
-	t.Bring(ctx)
-	vs.making = nil
-	res := &protocol.Result{}
-	if vs.refused = len(t.Errors) > 0; vs.refused {
-		res.Status = sai.StatusFailure
+	return cur, learned, nil
+}
+
+// takeBack brings the ASIC from where a refused transition left it to the view that it had before, which ASIC_STATE
+// still holds. Objects that must be created again have other real ids, and count from zero. What came with the switch
+// and was removed cannot be created again.
+func (vs *views) takeBack(ctx context.Context, res *protocol.Result, refused *asicview.Transition) error {
+	vs.log.Error("syncd: the view is refused, and the ASIC goes back to the one that it had",
+		"steps", len(refused.Errors), "first", refused.Errors[0])
+	old, err := readOldIDs(ctx, vs.db)
+	if err != nil {
+		return err
 	}
-	err = vs.finish(ctx, res, t, learned)
-	return res, err
+	next, learned, err := vs.current(ctx)
+	if err != nil {
+		return err
+	}
+	before, reached := vs.objects.IDs, refused.Reached()
+	for k, n := range next.Nodes {
+		if n.Unknown { // it has no row, so it was removed on purpose
+			delete(next.Nodes, k)
+			delete(next.ByOID, k.OID)
+		}
+	}
+	next.Link()
+	vs.forgetGone(refused)
+	vs.objects.Replace(refused.IDs)
+	asicview.Match(reached, next)
+	t := vs.transition(reached, next, nil)
+	t.Grown = recognition{vs.db, vs.objects, old}.ofPort
+	t.Bring(ctx)
+	if len(t.Errors) > 0 {
+		vs.log.Error("syncd: the ASIC could not be brought back completely", "steps", len(t.Errors), "first", t.Errors[0])
+	}
+	if err := vs.finish(ctx, res, t, nil); err != nil {
+		return err
+	}
+	for _, write := range vs.movedRows(ctx, before, learned) {
+		res.Write(write)
+	}
+	return nil
+}
+
+// forgetGone drops the ids of objects that disappeared with ports that a transition removed.
+func (vs *views) forgetGone(t *asicview.Transition) {
+	for _, c := range t.Current.Sorted() {
+		if t.IsSurplus(c) && !slices.Contains(t.Stays, c) && c.Key.Entry == nil && c.Key.Type == sai.ObjectTypePort {
+			t.ForgetChildren(c)
+		}
+	}
 }
 
 // addWithoutRows adds to the current view the objects of the ASIC whose rows are gone. Their attributes are unknown,
@@ -67,11 +129,7 @@ func (vs *views) finish(
 	t *asicview.Transition,
 	learned []*asicview.Node,
 ) error {
-	for _, c := range t.Current.Sorted() {
-		if t.IsSurplus(c) && !slices.Contains(t.Stays, c) && c.Key.Entry == nil && c.Key.Type == sai.ObjectTypePort {
-			t.ForgetChildren(c)
-		}
-	}
+	vs.forgetGone(t)
 	old := vs.objects.IDs
 	vs.objects.Replace(t.IDs)
 	for _, n := range t.Order {

@@ -15,9 +15,9 @@ import (
 // together are passed in one call.
 func (p *processor) bulk(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	name, count, _ := strings.Cut(m.Key, ":")
-	t, ok := sai.LookupObjectType(name)
-	if !ok || sai.ObjectMeta(t) == nil {
-		return nil, fmt.Errorf("%.80q: unknown object type: %w", m.Key, sai.StatusInvalidObjectType)
+	t, err := protocol.ParseType(name)
+	if err != nil {
+		return nil, err
 	}
 	if n, err := strconv.Atoi(count); err != nil || n != len(m.Fields) {
 		return nil, fmt.Errorf("%s %.80q: %d objects: %w", m.Op, m.Key, len(m.Fields), sai.StatusInvalidParameter)

@@ -37,15 +37,18 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 			r.WriteMaps(ctx, p)
 			s.requests.DropIn(ctx, p, e)
 			s.journal.note(ctx, p)
-			push = s.answers.PushIn(ctx, p, m.Entry())
+			if !r.Unanswered {
+				push = s.answers.PushIn(ctx, p, m.Entry())
+			}
 			return nil
 		})
-		if err == nil || swss.IsNoScript(push.Err()) || swss.IsMisuse(err) {
+		lost := push != nil && swss.IsNoScript(push.Err())
+		if err == nil || lost || swss.IsMisuse(err) {
 			s.journal.outcomes++ // all commands that could be executed have been executed
 			if err != nil {
 				err = s.mend(ctx, cmds)
 			}
-			if swss.IsNoScript(push.Err()) && err == nil {
+			if lost && err == nil {
 				err = s.answers.Push(ctx, m.Entry())
 			}
 			if err == nil {

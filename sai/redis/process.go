@@ -282,6 +282,9 @@ func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*pro
 	if !ok || status != sai.StatusSuccess && status != sai.StatusBufferOverflow {
 		return nil, err
 	}
+	if p.views.making != nil && status == sai.StatusSuccess {
+		p.views.making.noteRead(k, got)
+	}
 	res := &protocol.Result{Status: status}
 	for _, a := range got {
 		text, err := p.formatGot(ctx, res, a, status)

@@ -30,11 +30,9 @@ func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Resul
 	}
 	ids := make([]sai.StatID, len(m.Fields))
 	for i, f := range m.Fields {
-		id, ok := sai.LookupStat(f.Field)
-		if !ok || id.ObjectType() != protocol.KeyType(k) {
-			return nil, fmt.Errorf("%.80q is no statistic of %s: %w", f.Field, protocol.KeyType(k), sai.StatusInvalidParameter)
+		if ids[i], err = protocol.ParseStat(protocol.KeyType(k), f.Field); err != nil {
+			return nil, err
 		}
-		ids[i] = id
 	}
 	if m.Op == protocol.OpClearStats {
 		return &protocol.Result{}, q.backend.ClearStats(ctx, real, ids)
@@ -50,19 +48,10 @@ func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Resul
 	return res, nil
 }
 
-// queried decodes the OBJECT_TYPE of a query.
-func queried(fields map[string]string) (sai.ObjectType, error) {
-	t, ok := sai.LookupObjectType(fields["OBJECT_TYPE"])
-	if !ok || sai.ObjectMeta(t) == nil {
-		return 0, fmt.Errorf("OBJECT_TYPE %.80q: %w", fields["OBJECT_TYPE"], sai.StatusInvalidParameter)
-	}
-	return t, nil
-}
-
 // capability answers the capability queries.
 func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	fields := swss.ToFieldValues(m.Fields)
-	t, err := queried(fields)
+	t, err := protocol.ParseType(fields["OBJECT_TYPE"])
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +75,11 @@ func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.
 		return nil, fmt.Errorf("%s: %w", m.Op, sai.StatusNotSupported)
 	}
 	id, ok := sai.LookupAttr(fields["ATTR_ID"])
-	if !ok || id.ObjectType() != t {
-		return nil, fmt.Errorf("ATTR_ID %.80q: %w", fields["ATTR_ID"], sai.StatusInvalidParameter)
+	switch {
+	case !ok && protocol.IsAttrName(t, fields["ATTR_ID"]):
+		return nil, fmt.Errorf("ATTR_ID %.80q: %w", fields["ATTR_ID"], sai.StatusNotSupported)
+	case !ok || id.ObjectType() != t:
+		return nil, fmt.Errorf("ATTR_ID %.80q: no attribute of %s: %w", fields["ATTR_ID"], t, sai.StatusInvalidParameter)
 	}
 	if m.Op == protocol.OpAttrQuery {
 		return q.attrCapability(ctx, id)
@@ -161,7 +153,7 @@ func (q queries) availability(ctx context.Context, m protocol.Message) (*protoco
 	if n == 0 || m.Fields[n-1].Field != "OBJECT_TYPE" {
 		return nil, fmt.Errorf("%s: OBJECT_TYPE must come last: %w", m.Op, sai.StatusInvalidParameter)
 	}
-	t, err := queried(swss.ToFieldValues(m.Fields[n-1:]))
+	t, err := protocol.ParseType(m.Fields[n-1].Value)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type rig struct {
 	client *Client
 	agent  *Agent // nil means that calls go through the client
 	fake   *saitest.Fake
+	chip   sai.API // the server's backend; nil means fake
 	stop   func()
 }
 
@@ -49,7 +50,11 @@ func (g *rig) restartServer(opts ServerOptions) {
 		g.stop()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	g.server = NewServer(g.redis, g.fake, opts)
+	chip := g.chip
+	if chip == nil {
+		chip = g.fake
+	}
+	g.server = NewServer(g.redis, chip, opts)
 	done := make(chan struct{})
 	go func(s *Server) {
 		defer close(done)

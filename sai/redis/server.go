@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +25,9 @@ type ServerOptions struct {
 	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps the ASIC running.
 	// Otherwise they are answered but ignored.
 	TempView bool
+	// Async serves a client in SONiC's mode redis_async: changes are not answered. If one fails, the client is asked to
+	// stop, because it counts on its success.
+	Async bool
 	// Run names the process. It is part of the mark by which this syncd recognises its database.
 	Run    string
 	Logger *slog.Logger // nil discards messages
@@ -38,21 +43,25 @@ type ServerOptions struct {
 // stores in ASIC_DB the state that a restart needs. No request stops it: a request that would stop SONiC's syncd is
 // answered with an error and logged.
 //
-// Three things differ from SONiC's syncd on purpose. Rows are written before the answer, in the same transaction. A
+// Four things differ from SONiC's syncd on purpose. Rows are written before the answer, in the same transaction. A
 // request leaves the queue in that transaction too, so that none is lost or executed twice whatever happens to the
-// connection. A get does not write its result into ASIC_STATE, which therefore holds only configuration.
+// connection. A get does not write its result into ASIC_STATE, which therefore holds only configuration; in a view it
+// keeps the setting that it read. A view that the ASIC refuses changes nothing.
 //
 // A server belongs to one chip, and the chip to the contents of ASIC_DB: see [swss.ErrReset].
 type Server struct {
 	Counters *flex.Counters // polls counters of the ASIC into COUNTERS_DB
 	Notifier *Notifier      // publishes the ASIC's notifications
 	Watch    *drift.Watch   // compares ASIC_STATE with the ASIC, see Compare
+	Record   io.Writer      // receives each request and its answer, see [Exchange]; nil records nothing
 
 	asic     *swss.DB
 	requests *swss.Queue
 	answers  *swss.Queue
 	log      *slog.Logger
 
+	async     bool        // true if changes are not answered
+	unread    bool        // true if the switch was created and the client has not sent anything since
 	mu        *sync.Mutex // held while a request is processed or counters are read
 	processor *processor
 	journal   *journal
@@ -72,13 +81,14 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 	objects := objectids.NewTranslator(asic, backend)
 	counters := flex.New(r, mu, objects, backend, log)
 	vs := &views{
-		db: asic, backend: backend, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
+		db: asic, backend: backend, checker: &sai.Gate{API: chip}, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
 	}
+	counters.InView = vs.has
 	s := &Server{
 		Watch: drift.NewWatch(), Counters: counters, Notifier: newNotifier(asic, log, objects),
 		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),
 		answers: swss.NewQueue(asic, protocol.GetResponse), log: log,
-		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
+		async: opts.Async, mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
 			queries: queries{backend, objects},
@@ -301,6 +311,12 @@ func (s *Server) drain(ctx context.Context) error {
 			return err
 		}
 		entries := queue.Entries()
+		if s.unread && len(entries) > 0 {
+			s.unread = false
+			if err := s.checkRead(ctx); err != nil {
+				return err
+			}
+		}
 		for _, e := range entries {
 			if err := s.answer(ctx, e); err != nil {
 				return err
@@ -317,9 +333,33 @@ func (s *Server) answer(ctx context.Context, e swss.Peeked) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	res := s.processor.process(ctx, e.Entry)
+	op := strings.TrimLeft(e.Op, "SD")
+	res.Unanswered = s.async && protocol.IsChange(op)
 	if err := s.commit(ctx, e, res); err != nil {
 		return err
 	}
+	s.keep(e.Entry, res)
+	switch {
+	case res.Unanswered && res.Status != sai.StatusSuccess:
+		s.log.Error("syncd: a change has failed that the client counts on; it is asked to stop", "key", e.Key, "op", op)
+		if rid, ok := s.processor.objects.IDs.RID(protocol.SwitchVID); ok {
+			s.Notifier.Add(sai.ShutdownRequest{Switch: rid}, 1)
+		}
+	case !res.Unanswered && op == protocol.OpCreate && strings.HasPrefix(e.Key, sai.ObjectTypeSwitch.String()+":"):
+		s.unread = true
+	}
 	s.Notifier.notifyLate(ctx)
 	return nil
+}
+
+// checkRead reports a client that does not read its answers. A client that does has read the answer to its last request
+// when it sends another.
+func (s *Server) checkRead(ctx context.Context) error {
+	n, err := s.answers.Len(ctx)
+	if err == nil && n > 0 {
+		s.log.Error("syncd: the client does not read answers, as in SONiC's mode redis_async; " +
+			"it takes them for those of later requests. Run both sides in one mode: syncd with --sairedis redis_async, " +
+			"or orchagent with -z redis_sync")
+	}
+	return err
 }

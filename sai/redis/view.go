@@ -21,7 +21,17 @@ type view struct {
 	check   *sai.Validator
 	ids     *objectids.Map // the ids of the current view
 	graph   *asicview.Graph
-	removed map[sai.OID]bool // objects that came with the switch or a port, and must be removed
+	removed map[sai.OID]bool         // objects that came with the switch or a port, and must be removed
+	read    map[sai.Key][]sai.AttrID // attributes that the client has read
+	chip    sai.Checker              // refuses what the ASIC would refuse in any state
+	count   map[sai.ObjectType]int   // number of objects of each type
+}
+
+func newView(ids *objectids.Map, chip sai.Checker) *view {
+	return &view{
+		check: sai.NewValidator(), ids: ids, graph: asicview.NewGraph(), removed: map[sai.OID]bool{},
+		read: map[sai.Key][]sai.AttrID{}, chip: chip, count: map[sai.ObjectType]int{},
+	}
 }
 
 // views brings the ASIC from one view to another: to the contents of ASIC_DB when syncd starts, and to the view that
@@ -29,6 +39,7 @@ type view struct {
 type views struct {
 	db       *swss.DB
 	backend  sai.API
+	checker  sai.Checker // the same ASIC
 	log      *slog.Logger
 	objects  *objectids.Translator
 	polled   flex.Groups
@@ -49,6 +60,9 @@ func (vs *views) notify(ctx context.Context, m protocol.Message) (*protocol.Resu
 	}
 	return res, err
 }
+
+// has reports whether the view that is being made has an object.
+func (vs *views) has(vid sai.OID) bool { return vs.making != nil && vs.making.graph.ByOID[vid] != nil }
 
 func (vs *views) isMaking() bool { return vs.making != nil || vs.first }
 
@@ -83,14 +97,16 @@ func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 	if err := vs.objects.Count(ctx); err != nil {
 		return nil, err
 	}
-	v := &view{check: sai.NewValidator(), ids: vs.objects.IDs, graph: asicview.NewGraph(), removed: map[sai.OID]bool{}}
+	v := newView(vs.objects.IDs, vs.checker)
 	for _, vid := range vs.objects.IDs.OwnVIDs() {
 		if t, ok := protocol.VIDType(vid); ok {
 			v.check.Found(sai.Obj(t, vid))
+			v.count[t]++
 			v.graph.Add(sai.Obj(t, vid), true)
 		}
 	}
 	vs.making = v
+	vs.polled.Keep(vs.objects.IDs.Known) // a view that was abandoned may have left polls
 	stale, err := vs.db.Client().Keys(ctx, protocol.TempASICState+":*").Result()
 	if err != nil {
 		return nil, err
@@ -137,6 +153,7 @@ func (v *view) inherit(c *asicview.Node) []sai.Attr {
 		}
 	}
 	v.check.Created(c.Key, attrs)
+	v.count[c.Key.Type]++
 	return attrs
 }
 
@@ -154,6 +171,11 @@ func (v *view) create(ctx context.Context, res *protocol.Result, k sai.Key, attr
 			return fmt.Errorf("create %s: the virtual id is in use: %w", k, sai.StatusItemAlreadyExists)
 		}
 	}
+	t := protocol.KeyType(k)
+	if err := v.chip.CheckCreate(k, attrs, v.count[t]); err != nil {
+		return numbered(err, attrs)
+	}
+	v.count[t]++
 	v.check.Created(k, attrs)
 	n := v.graph.Add(k, false)
 	for _, a := range attrs {
@@ -175,6 +197,7 @@ func (v *view) remove(ctx context.Context, res *protocol.Result, k sai.Key) erro
 		return err
 	}
 	v.check.Removed(k)
+	v.count[protocol.KeyType(k)]--
 	if n := v.graph.Nodes[k]; n != nil && n.Own {
 		v.removed[k.OID] = true
 	}
@@ -191,6 +214,9 @@ func (v *view) set(ctx context.Context, res *protocol.Result, k sai.Key, a sai.A
 		return nil // an object of the current view, see remove
 	}
 	if err := v.check.CheckSet(k, a); err != nil {
+		return err
+	}
+	if err := v.chip.CheckSet(k, a); err != nil {
 		return err
 	}
 	v.check.Changed(k, a)
@@ -211,6 +237,42 @@ func (v *view) checkGet(k sai.Key) error {
 		)
 	}
 	return nil
+}
+
+// noteRead records that a client has read attributes.
+func (v *view) noteRead(k sai.Key, attrs []sai.Attr) {
+	if k.Entry != nil {
+		return
+	}
+	for _, a := range attrs {
+		v.read[k] = append(v.read[k], a.ID)
+	}
+}
+
+// keepRead keeps, in the view, the settings that the client has read and not set: a client that reads the value that it
+// would set does not set it. This applies to the switch, to ports and to objects that came with them. Other objects of
+// the current view are not in the new one. A setting that names an object outside the view is not kept.
+func (v *view) keepRead(cur *asicview.Graph) {
+	for k, ids := range v.read {
+		n, c := v.graph.Nodes[k], cur.Nodes[k]
+		if n == nil || c == nil {
+			continue
+		}
+		for _, id := range ids {
+			value, was := c.Attrs[id]
+			_, set := n.Attrs[id]
+			if was && !set && !sai.Meta(id).Has(sai.CreateOnly) && v.hasAll(value) {
+				n.Attrs[id] = value
+			}
+		}
+	}
+}
+
+// hasAll reports whether the view has all objects that a value names.
+func (v *view) hasAll(value sai.Value) bool {
+	all := true
+	sai.References(value, func(o sai.OID) { all = all && (o == sai.NullOID || v.graph.ByOID[o] != nil) })
+	return all
 }
 
 // transition prepares the transition between two matched views. It omits objects that came with the switch and must

@@ -12,7 +12,7 @@ func (s *Store) Create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	if err := s.valid.CheckCreate(t, attrs); err != nil {
 		return sai.NullOID, err
 	}
-	if err := s.admitCreate(t, attrs); err != nil {
+	if err := s.CheckCreate(sai.Obj(t, sai.NullOID), attrs, int(s.live[t])); err != nil {
 		return sai.NullOID, err
 	}
 	o, err := s.make(sai.Obj(t, s.newOID(t)), attrs)
@@ -35,11 +35,42 @@ func (s *Store) CreateEntry(e sai.Entry, attrs []sai.Attr) error {
 	if err := s.valid.CheckCreateEntry(e, attrs); err != nil {
 		return err
 	}
-	if err := s.admitCreate(e.EntryType(), attrs); err != nil {
+	if err := s.CheckCreate(sai.EntryKey(e), attrs, int(s.live[e.EntryType()])); err != nil {
 		return err
 	}
 	_, err := s.make(sai.EntryKey(e), attrs)
 	return err
+}
+
+// CheckCreate makes the checks of a create that do not depend on other objects. others is the number of objects of the
+// same type.
+func (s *Store) CheckCreate(k sai.Key, attrs []sai.Attr, others int) error {
+	t := typeOf(k)
+	kd := s.kinds[t]
+	if kd == nil {
+		return refuse("create", t, 0, sai.StatusNotSupported, "the chip has no such objects")
+	}
+	for i, a := range attrs {
+		if err := kd.implements("create", a, i); err != nil {
+			return err
+		}
+	}
+	if kd.max > 0 && others >= int(kd.max) {
+		return refuse("create", t, 0, sai.StatusInsufficientResources, "all %d are in use", kd.max)
+	}
+	if kd.values != nil {
+		return kd.values(&object{key: k, attrs: attrs})
+	}
+	return nil
+}
+
+// CheckSet makes the checks of a set that do not depend on other objects or attributes.
+func (s *Store) CheckSet(k sai.Key, a sai.Attr) error {
+	kd := s.kinds[typeOf(k)]
+	if kd == nil {
+		return refuse("set", typeOf(k), a.ID, sai.StatusNotSupported, "the chip has no such objects")
+	}
+	return kd.implements("set", a, 0)
 }
 
 // Remove removes an object.
@@ -94,8 +125,11 @@ func (s *Store) Set(k sai.Key, a sai.Attr) error {
 	if err := kd.implements("set", a, 0); err != nil {
 		return err
 	}
-	if kd.check != nil {
-		if err := kd.check(o.with(a)); err != nil {
+	for _, check := range []func(*object) error{kd.values, kd.check} {
+		if check == nil {
+			continue
+		}
+		if err := check(o.with(a)); err != nil {
 			return err
 		}
 	}

@@ -145,23 +145,6 @@ func (c *core) putRow(kd *kind, o *object) error {
 	return nil
 }
 
-// admitCreate does the checks that are the same for all types.
-func (c *core) admitCreate(t sai.ObjectType, attrs []sai.Attr) error {
-	k := c.kinds[t]
-	if k == nil {
-		return refuse("create", t, 0, sai.StatusNotSupported, "the chip has no such objects")
-	}
-	for i, a := range attrs {
-		if err := k.implements("create", a, i); err != nil {
-			return err
-		}
-	}
-	if k.max > 0 && c.live[t] >= k.max {
-		return refuse("create", t, 0, sai.StatusInsufficientResources, "all %d are in use", k.max)
-	}
-	return nil
-}
-
 // Config holds the inputs of a store.
 type Config struct {
 	Profile profile.Profile

@@ -13,6 +13,8 @@ import (
 type kind struct {
 	max   uint32       // maximum number of objects; zero means no own limit
 	attrs []sai.AttrID // attributes that the chip implements
+	// values rejects values that the chip accepts in no state. It must not use other objects. It is called like check.
+	values func(o *object) error
 	// check rejects combinations of attributes that the chip does not support. It is called before create, and before
 	// set with the object as it will be.
 	check func(o *object) error

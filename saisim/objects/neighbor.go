@@ -12,6 +12,7 @@ func (rt *router) neighborKind() *kind {
 			sai.NeighborEntryAttrDstMACAddress, sai.NeighborEntryAttrPacketAction, sai.NeighborEntryAttrNoHostRoute,
 			sai.NeighborEntryAttrIPAddrFamily,
 		},
+		values: neighborValues,
 		create: rt.checkNeighbor,
 		row: func(o *object) (config.Row, error) {
 			k := o.key.Entry.(sai.NeighborEntry)
@@ -19,7 +20,7 @@ func (rt *router) neighborKind() *kind {
 			return config.Neighbor{
 				Interface: config.ID(k.RIF), IP: k.IP, MAC: m, Action: o.does(sai.NeighborEntryAttrPacketAction),
 				HostRoute: !o.flag(sai.NeighborEntryAttrNoHostRoute),
-			}, unicast(sai.NeighborEntryAttrDstMACAddress, sai.MAC(m))
+			}, nil
 		},
 		made: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, 1) },
 		gone: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1) },
@@ -29,12 +30,17 @@ func (rt *router) neighborKind() *kind {
 	}
 }
 
-func (rt *router) checkNeighbor(o *object) error {
+func neighborValues(o *object) error {
 	k := o.key.Entry.(sai.NeighborEntry)
 	if !k.IP.IsValid() || k.IP.IsMulticast() || k.IP.IsUnspecified() || k.IP.Zone() != "" {
 		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "ip %s, want a unicast address",
 			k.IP)
 	}
+	return unicast(sai.NeighborEntryAttrDstMACAddress, sai.MAC(o.mac(sai.NeighborEntryAttrDstMACAddress)))
+}
+
+func (rt *router) checkNeighbor(o *object) error {
+	k := o.key.Entry.(sai.NeighborEntry)
 	if rt.leadsNowhere(k.RIF) {
 		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "a loopback has no neighbours")
 	}

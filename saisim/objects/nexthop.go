@@ -18,11 +18,14 @@ func (rt *router) nextHopKind() *kind {
 		attrs: []sai.AttrID{sai.NextHopAttrType, sai.NextHopAttrIP, sai.NextHopAttrRouterInterfaceID},
 		enums: map[sai.AttrID][]sai.Enum{sai.NextHopAttrType: {sai.NextHopTypeIP}},
 		create: func(o *object) error {
-			ip, _ := o.attr(sai.NextHopAttrIP).(sai.IP)
-			switch {
-			case rt.leadsNowhere(o.ref(sai.NextHopAttrRouterInterfaceID)):
+			if rt.leadsNowhere(o.ref(sai.NextHopAttrRouterInterfaceID)) {
 				return badCreate(sai.NextHopAttrRouterInterfaceID, sai.StatusInvalidParameter, "a loopback leads nowhere")
-			case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified():
+			}
+			return nil
+		},
+		values: func(o *object) error {
+			ip, _ := o.attr(sai.NextHopAttrIP).(sai.IP)
+			if !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() {
 				return badCreate(sai.NextHopAttrIP, sai.StatusInvalidParameter, "%s, want a unicast address", ip)
 			}
 			return nil

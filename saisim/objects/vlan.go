@@ -25,6 +25,7 @@ func (b *bridge) vlanKind() *kind {
 			sai.VLANAttrUnknownMulticastFloodControlType: flood,
 			sai.VLANAttrBroadcastFloodControlType:        flood,
 		},
+		values: vlanValues,
 		create: b.createVLAN,
 		row:    b.vlanRow,
 		made:   func(o *object) { b.vlanIDs[uint16(o.number(sai.VLANAttrVLANID))] = o.key.OID },
@@ -40,12 +41,16 @@ func (b *bridge) vlanKind() *kind {
 	}
 }
 
+func vlanValues(o *object) error {
+	if id := o.number(sai.VLANAttrVLANID); id < 1 || id > 4094 {
+		return badCreate(sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094", id)
+	}
+	return nil
+}
+
 func (b *bridge) createVLAN(o *object) error {
 	id := o.number(sai.VLANAttrVLANID)
-	switch {
-	case id < 1 || id > 4094:
-		return badCreate(sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094", id)
-	case b.objects[b.vlanIDs[uint16(id)]] != nil:
+	if b.objects[b.vlanIDs[uint16(id)]] != nil {
 		return badCreate(sai.VLANAttrVLANID, sai.StatusItemAlreadyExists, "VLAN %d exists", id)
 	}
 	o.self = &vlan{}

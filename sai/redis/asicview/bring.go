@@ -403,8 +403,51 @@ func (t *Transition) ForgetChildren(port *Node) {
 	delete(t.IDs.Children, rid)
 }
 
-// Row returns the current attributes of an object.
-func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
+// Row returns the current attributes of an object as text.
+func (t *Transition) Row(n *Node) ([]swss.Pair, error) { return protocol.FormatAttrs(t.attrs(n)) }
+
+// Reached returns the view that the ASIC has after Bring, whatever failed, in terms of t.IDs. Objects whose attributes
+// are unknown are marked as such.
+func (t *Transition) Reached() *Graph {
+	g := NewGraph()
+	for _, n := range t.Order {
+		if _, there := t.IDs.RealKey(n.Key); there != nil {
+			continue
+		}
+		at := g.Add(n.Key, n.Own)
+		for _, a := range t.attrs(n) {
+			at.Attrs[a.ID] = a.Value
+		}
+	}
+	for _, c := range t.Stays {
+		attrs, ok := []sai.Attr(nil), true
+		k := sai.MapKey(c.Key, func(o sai.OID) sai.OID {
+			moved, there := MoveValue(o, t.From, t.IDs)
+			ok = ok && there
+			vid, _ := moved.(sai.OID)
+			return vid
+		})
+		if !ok {
+			continue
+		}
+		at := g.Add(k, c.Own)
+		for _, a := range c.SortedAttrs() {
+			moved, there := MoveValue(a.Value, t.From, t.IDs)
+			ok = ok && there
+			attrs = append(attrs, sai.Attr{ID: a.ID, Value: moved})
+		}
+		if at.Unknown = c.Unknown || !ok; !at.Unknown {
+			for _, a := range attrs {
+				at.Attrs[a.ID] = a.Value
+			}
+		}
+	}
+	g.Link()
+	return g
+}
+
+// attrs returns the current attributes of an object.
+func (t *Transition) attrs(n *Node) []sai.Attr {
 	var attrs []sai.Attr
 	for _, a := range n.SortedAttrs() {
 		if t.failed[n][a.ID] {
@@ -436,7 +479,7 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 			}
 		}
 	}
-	return protocol.FormatAttrs(attrs)
+	return attrs
 }
 
 // MoveValue replaces virtual ids with the current virtual ids of the same objects. ok is false if an object is gone.

@@ -99,7 +99,11 @@ func (c *Counters) pollIfDue(ctx context.Context, name string, now time.Time) (t
 	if !due {
 		return next, nil
 	}
-	return next, c.pollGroup(ctx, name)
+	if err := c.pollGroup(ctx, name); err != nil {
+		return next, err
+	}
+	c.runPlugins(ctx, name)
+	return next, nil
 }
 
 // pollSlice is the number of objects that are read before other requests are served.
@@ -135,14 +139,14 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 		to.HSet(ctx, schema.CountersCollected, name, at.UTC().Format(time.RFC3339Nano))
 		for _, vid := range vids {
 			p := g.Counters[vid]
-			if p == nil {
+			if p == nil || !c.objects.IDs.Known(vid) { // an unknown object is in a view that is not applied yet
 				continue
 			}
 			args, gone, err := c.read(ctx, name, vid, p, g.clear)
 			if len(gone) > 0 { // otherwise a value of an earlier run would look like a current one
 				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
-				if text := strings.Join(gone, ","); text != g.leftOut {
-					g.leftOut = text
+				if text := strings.Join(gone, ","); !g.leftOut[text] {
+					g.leftOut[text] = true
 					c.log.Info("syncd: the chip does not count these", "group", name, "object", vid, "left out", text)
 				}
 			}
@@ -176,6 +180,7 @@ func (c *Counters) read(
 	if err != nil {
 		return nil, nil, err
 	}
+	gone, p.unknown = p.unknown, nil
 	var got []sai.Attr
 	gone, err = readSupported(gone, &p.attrs, func(ids []sai.AttrID) error {
 		want := make([]sai.Attr, len(ids))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,12 +18,7 @@ import (
 // and the highest values of watermarks since their last clearings. There, plug-ins that orchagent registers with the
 // group do that. For a group without plug-ins, these functions do it. For a group with plug-ins nothing is computed.
 
-// Names in COUNTERS_DB.
-const (
-	ratesTable = "RATES:"
-	// pluginSuffix ends the fields of a group that list plug-ins.
-	pluginSuffix = "_PLUGIN_LIST"
-)
+const ratesTable = "RATES:"
 
 // rateFields are the fields of a row of rates: bytes and packets per second.
 var rateFields = [4]string{"RX_BPS", "RX_PPS", "TX_BPS", "TX_PPS"}
@@ -50,7 +44,7 @@ type reading struct {
 // rate writes the rates since the previous reading of an object. After a restart of its counters there are none.
 func (c *Counters) rate(ctx context.Context, to redis.Pipeliner, name string, g *Group, vid sai.OID, args []any) {
 	stats, ok := rateSums[name]
-	if !ok || g.plugins {
+	if !ok || len(g.plugins) > 0 {
 		return
 	}
 	is := reading{at: c.births.now()}
@@ -129,7 +123,7 @@ type peaks struct {
 // this one. In COUNTERS the highest value of all readings remains.
 func (c *Counters) peak(ctx context.Context, name string, g *Group, vid sai.OID, args []any, all *peaks) error {
 	stat, ok := peakStats[name]
-	if !ok || g.plugins || g.clear {
+	if !ok || len(g.plugins) > 0 || g.clear {
 		return nil
 	}
 	var clear []sai.StatID
@@ -179,6 +173,3 @@ func (p *peaks) write(ctx context.Context, name string, to *swss.DB) error {
 	_, err := to.Run(ctx, raiseScript, p.keys, args...)
 	return err
 }
-
-// isPlugin reports whether a field of a group lists plug-ins.
-func isPlugin(field string) bool { return strings.HasSuffix(field, pluginSuffix) }

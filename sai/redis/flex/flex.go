@@ -33,6 +33,10 @@ type Counters struct {
 	Groups  Groups
 	loaded  bool              // true if the polls of an earlier run have been loaded
 	debug   map[string]string // since when debug counters count, as last written; nil if this run has not written it
+	failing map[string]string // why plug-ins fail, as last logged, by group and digest
+
+	// InView reports whether the view that is being made has an object. Its counters are read once the view is applied.
+	InView func(vid sai.OID) bool
 }
 
 // New returns counters without groups. mu is the server's lock.
@@ -43,9 +47,13 @@ func New(
 	return &Counters{
 		db: db, Queues: []*swss.Queue{swss.NewQueue(db, groupTable), swss.NewQueue(db, Table)},
 		out: r.DB(swss.CountersDB), backend: backend, births: backend, log: log,
-		mu: mu, objects: objects, Groups: Groups{},
+		mu: mu, objects: objects, Groups: Groups{}, failing: map[string]string{},
+		InView: func(sai.OID) bool { return false },
 	}
 }
+
+// exists reports whether the ASIC or the view that is being made has an object.
+func (c *Counters) exists(vid sai.OID) bool { return c.objects.IDs.Known(vid) || c.InView(vid) }
 
 // Groups holds the groups of counters, by name.
 type Groups map[string]*Group
@@ -57,9 +65,9 @@ type Group struct {
 	clear    bool // true if counters are reset after each reading
 	next     time.Time
 	Counters map[sai.OID]*polled // counters of each object, by virtual id
-	leftOut  string              // the unsupported counters that were logged last
+	leftOut  map[string]bool     // lists of unsupported counters that were logged
 
-	plugins  bool                // true if orchagent registered plug-ins, which compute rates and peaks
+	plugins  map[string][]string // digests of the plug-ins that compute rates and peaks, by field
 	readings map[sai.OID]reading // the last readings for rates
 	highest  map[peakOf]uint64   // the highest watermark that was read
 }
@@ -67,8 +75,9 @@ type Group struct {
 // polled lists the attributes and statistics that are read from one object. The first reading removes those that the
 // backend does not support.
 type polled struct {
-	attrs []sai.AttrID
-	stats []sai.StatID
+	attrs   []sai.AttrID
+	stats   []sai.StatID
+	unknown []string // names of others, which only a newer SAI has; nil after the first reading
 }
 
 // Group returns the group with a name, and adds it if it is missing.
@@ -76,7 +85,8 @@ func (all Groups) Group(name string) *Group {
 	g := all[name]
 	if g == nil {
 		g = &Group{
-			Counters: map[sai.OID]*polled{}, readings: map[sai.OID]reading{}, highest: map[peakOf]uint64{},
+			Counters: map[sai.OID]*polled{}, leftOut: map[string]bool{}, plugins: map[string][]string{},
+			readings: map[sai.OID]reading{}, highest: map[peakOf]uint64{},
 		}
 		all[name] = g
 	}
@@ -113,7 +123,7 @@ func (all Groups) set(name string, fields []swss.Pair) error {
 	g := all.Group(name)
 	for _, p := range fields {
 		if isPlugin(p.Field) {
-			g.plugins = p.Value != ""
+			g.setPlugins(p.Field, p.Value)
 		}
 		switch p.Field {
 		case FieldPollInterval:
@@ -151,6 +161,10 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 			if name == "" { // SONiC's orchagent ends the list of a router interface with a comma
 				continue
 			}
+			if _, known := sai.LookupStat(name); !known && protocol.IsStatName(t, name) {
+				c.unknown = append(c.unknown, name)
+				continue
+			}
 			if strings.HasSuffix(p.Field, "_ATTR_ID_LIST") {
 				id, ok := sai.LookupAttr(name)
 				if !ok || id.ObjectType() != t {
@@ -159,9 +173,9 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 				c.attrs = append(c.attrs, id)
 				continue
 			}
-			id, ok := sai.LookupStat(name)
-			if !ok || id.ObjectType() != t {
-				return nil, fmt.Errorf("%s: %.80q is no statistic of %s: %w", p.Field, name, t, sai.StatusInvalidParameter)
+			id, err := protocol.ParseStat(t, name)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.Field, err)
 			}
 			c.stats = append(c.stats, id)
 		}
@@ -236,7 +250,7 @@ func (c *Counters) pollRequest(ctx context.Context, m protocol.Message) ([]func(
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Op, err)
 		}
-		if m.Op == protocol.OpStartPoll && (vid == sai.NullOID || !c.objects.IDs.Known(vid)) {
+		if m.Op == protocol.OpStartPoll && (vid == sai.NullOID || !c.exists(vid)) {
 			return nil, fmt.Errorf("%s: virtual object id %s is not known: %w", m.Op, vid, sai.StatusInvalidObjectID)
 		}
 		vids = append(vids, vid)
@@ -333,7 +347,7 @@ func (c *Counters) applyRow(ctx context.Context, table string, e swss.Entry) ([]
 	if err != nil {
 		return nil, err
 	}
-	if del || !c.objects.IDs.Known(vid) {
+	if del || !c.exists(vid) {
 		return []func(redis.Pipeliner){c.stopPoll(ctx, group, vid)}, nil
 	}
 	w, err := c.startPoll(ctx, group, vid, m.Fields)

@@ -11,11 +11,12 @@ import (
 
 // A Result is the outcome of a request: the writes and the answer.
 type Result struct {
-	Status sai.Status
-	Op     string // the op of the answer
-	Fields []swss.Pair
-	Writes []func(redis.Pipeliner)
-	Mapped []any // new entries of VIDTORID, alternating virtual id and real id
+	Status     sai.Status
+	Op         string // the op of the answer
+	Fields     []swss.Pair
+	Writes     []func(redis.Pipeliner)
+	Unanswered bool  // true if the client expects no answer
+	Mapped     []any // new entries of VIDTORID, alternating virtual id and real id
 }
 
 func (r *Result) Write(f func(redis.Pipeliner)) { r.Writes = append(r.Writes, f) }

@@ -66,9 +66,12 @@ func FormatAttrs(attrs []sai.Attr) ([]swss.Pair, error) {
 // ParseAttrs decodes the attributes of an object of type t.
 func ParseAttrs(t sai.ObjectType, pairs []swss.Pair) ([]sai.Attr, error) {
 	attrs := make([]sai.Attr, 0, len(pairs))
-	for _, p := range pairs {
+	for i, p := range pairs {
 		if p.Field == "NULL" {
 			continue
+		}
+		if _, ok := sai.LookupAttr(p.Field); !ok && IsAttrName(t, p.Field) {
+			return nil, fmt.Errorf("%.80q: %w", p.Field, sai.StatusAttrNotSupported0-sai.Status(i))
 		}
 		a, err := ParseAttr(t, p, sai.ParseValue)
 		if err != nil {
@@ -77,6 +80,46 @@ func ParseAttrs(t sai.ObjectType, pairs []swss.Pair) ([]sai.Attr, error) {
 		attrs = append(attrs, a)
 	}
 	return attrs, nil
+}
+
+// IsAttrName reports whether a name, known or not, has the form of an attribute of type t. IsStatName is the same for a
+// statistic. A newer SAI, or a type of which only a part is known here, has more names of that form.
+func IsAttrName(t sai.ObjectType, name string) bool { return isNameOf(t, name, "_ATTR_") }
+
+// IsStatName is described at [IsAttrName].
+func IsStatName(t sai.ObjectType, name string) bool { return isNameOf(t, name, "_STAT_") }
+
+func isNameOf(t sai.ObjectType, name, infix string) bool {
+	rest, ok := strings.CutPrefix(name, "SAI_"+strings.TrimPrefix(t.String(), typePrefix)+infix)
+	return ok && rest != ""
+}
+
+// typePrefix begins the name of each object type.
+const typePrefix = "SAI_OBJECT_TYPE_"
+
+// ParseType decodes an object type whose attributes are known. The status of the error distinguishes a type that is not
+// supported from a word that is no type.
+func ParseType(name string) (sai.ObjectType, error) {
+	t, ok := sai.LookupObjectType(name)
+	switch {
+	case ok && sai.ObjectMeta(t) != nil:
+		return t, nil
+	case ok || strings.HasPrefix(name, typePrefix):
+		return 0, fmt.Errorf("object type %.80q: %w", name, sai.StatusNotSupported)
+	}
+	return 0, fmt.Errorf("%.80q is no object type: %w", name, sai.StatusInvalidParameter)
+}
+
+// ParseStat decodes the name of a statistic of objects of type t.
+func ParseStat(t sai.ObjectType, name string) (sai.StatID, error) {
+	id, ok := sai.LookupStat(name)
+	switch {
+	case ok && id.ObjectType() == t:
+		return id, nil
+	case !ok && IsStatName(t, name):
+		return 0, fmt.Errorf("statistic %.80q: %w", name, sai.StatusNotSupported)
+	}
+	return 0, fmt.Errorf("%.80q is no statistic of %s: %w", name, t, sai.StatusInvalidParameter)
 }
 
 // ParseAttr decodes one attribute of an object of type t. parse decodes its value.
@@ -152,6 +195,17 @@ func AnswerOp(op string) string {
 		return strings.TrimSuffix(op, "query") + "response"
 	}
 	return OpResponse
+}
+
+// IsChange reports whether an operation only changes something. A client in the mode redis_async waits for no answer to
+// it, and takes any for that of its next request.
+func IsChange(op string) bool {
+	switch op {
+	case OpCreate, OpRemove, OpSet, OpBulkCreate, OpBulkRemove, OpBulkSet,
+		OpStartPoll, OpStopPoll, OpSetGroup, OpDelGroup:
+		return true
+	}
+	return false
 }
 
 // KeyType returns the type of the object with a key.
