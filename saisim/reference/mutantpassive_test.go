@@ -33,16 +33,6 @@ var passiveMutants = []mutant{
 		"c.passive.n, c.passive.changed = 0, 0",
 	},
 	{
-		"a program that drops is passive", "engine/passive.go",
-		"headerWords | aclWords | 1<<pipe.WordControl",
-		"headerWords | aclWords",
-	},
-	{
-		"a program that chooses traffic classes is passive", "engine/passive.go",
-		"headerWords | aclWords | 1<<pipe.WordControl",
-		"headerWords | 1<<pipe.WordControl",
-	},
-	{
 		"a program with tables in the egress pipe is passive", "engine/passive.go",
 		"&effects == 0 && c.program.Empty(true) &&",
 		"&effects == 0 &&",
