@@ -33,30 +33,6 @@ var passiveMutants = []mutant{
 		"c.passive.n, c.passive.changed = 0, 0",
 	},
 	{
-		"a passive program does not see what ACL has changed", "engine/passive.go",
-		"\t\tc.passive.changed |= 1 << i\n",
-		"",
-	},
-	{
-		"a passive program sees what ACL has changed too early", "engine/passive.go",
-		"\tprog.Run(v, on, 0, middle)\n\tfor changed := c.passive.changed; changed != 0; changed &= changed - 1 {\n" +
-			"\t\ti := bits.TrailingZeros64(uint64(changed))\n" +
-			"\t\tc.setACL(i, c.passive.meta[i], c.passive.tc[i])\n\t}\n",
-		"\tfor changed := c.passive.changed; changed != 0; changed &= changed - 1 {\n" +
-			"\t\ti := bits.TrailingZeros64(uint64(changed))\n" +
-			"\t\tc.setACL(i, c.passive.meta[i], c.passive.tc[i])\n\t}\n\tprog.Run(v, on, 0, middle)\n",
-	},
-	{
-		"a program that drops is passive", "engine/passive.go",
-		"headerWords | aclWords | 1<<pipe.WordControl",
-		"headerWords | aclWords",
-	},
-	{
-		"a program that chooses traffic classes is passive", "engine/passive.go",
-		"headerWords | aclWords | 1<<pipe.WordControl",
-		"headerWords | 1<<pipe.WordControl",
-	},
-	{
 		"a program with tables in the egress pipe is passive", "engine/passive.go",
 		"&effects == 0 && c.program.Empty(true) &&",
 		"&effects == 0 &&",
@@ -71,26 +47,6 @@ var passiveMutants = []mutant{
 		"passive := !c.stepping && !c.tracking &&",
 		"passive := !c.stepping &&",
 	},
-	{
-		"a passive program sees the times of the packet before", "engine/passive.go",
-		"\t\tc.now = at\n\t\tc.fillAll",
-		"\t\tc.fillAll",
-	},
-	{
-		"usual packets have no TCP flags, without a parser", "engine/parse.go",
-		"word | uint64(ip[33])",
-		"word",
-	},
-	{
-		"usual packets have their ports in the wrong order, without a parser", "engine/parse.go",
-		"uint64(binary.BigEndian.Uint32(ip[20:]))<<32 |",
-		"uint64(binary.LittleEndian.Uint32(ip[20:]))<<32 |",
-	},
-	{
-		"a passive program does not see routed packets", "engine/shortcuts.go",
-		"\tc.took(cutRouting)\n\tc.admitted(p, pk)\n\tif c.off&cutPassive == 0 {",
-		"\tc.took(cutRouting)\n\tc.admitted(p, pk)\n\tif false {",
-	},
 	// What runs packets together.
 	{
 		"a gate with two rows wants both", "pipe/table.go",
@@ -101,11 +57,6 @@ var passiveMutants = []mutant{
 		"a gate with two terms wants one", "pipe/table.go",
 		"row &= terms[i].among(p, list)",
 		"if row &= terms[i].among(p, list); i > 0 {\n\t\t\t\trow = terms[i].among(p, list)\n\t\t\t}",
-	},
-	{
-		"a table that always runs its default does so without arguments", "pipe/run.go",
-		"\t\tt.all(p, list)\n",
-		"",
 	},
 	{
 		"the second of two hashes of the same inputs is the first", "pipe/run.go",
@@ -136,10 +87,5 @@ var passiveMutants = []mutant{
 		"a result that is read later is not kept", "cmu/unit.go",
 		"!t.coins && !t.reads(i) {",
 		"!t.coins {",
-	},
-	{
-		"usual packets are sketched without ports", "engine/flymon.go",
-		"\t\tp.Ports = true\n",
-		"\t\tp.Ports = false\n",
 	},
 }

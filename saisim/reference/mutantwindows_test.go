@@ -79,61 +79,6 @@ var windowMutants = []mutant{
 		"if r != nil {",
 	},
 	{
-		"an entry that drops leaves its packets usual", "engine/shortcuts.go",
-		"if e == nil || e.act == 0 && !e.noLearn &&",
-		"if e == nil || !e.noLearn &&",
-	},
-	{
-		"an entry without learning leaves its packets usual", "engine/shortcuts.go",
-		"if e == nil || e.act == 0 && !e.noLearn &&",
-		"if e == nil || e.act == 0 &&",
-	},
-	{
-		"an entry that mirrors leaves its packets usual", "engine/shortcuts.go",
-		"!e.noLearn && e.does&^doesStamp == 0 {",
-		"!e.noLearn {",
-	},
-	{
-		"usual packets are in no range", "engine/shortcuts.go",
-		" || c.acl.ranges.used != 0 {",
-		" {",
-	},
-	{
-		"usual packets are not marked", "engine/shortcuts.go",
-		" || c.acl.marking.used > 0 ||",
-		" ||",
-	},
-	{
-		"usual packets do not count in ACL", "engine/shortcuts.go",
-		"\tif e.counter != nil {\n\t\te.counter.hit(pk.length + fcsLen)\n\t}\n\tpk.own",
-		"\tpk.own",
-	},
-	{
-		"usual packets that get company are not stamped", "engine/packet.go",
-		"\t\tp.stamp = p.own.session\n",
-		"",
-	},
-	{
-		"usual packets leave no notes of ACL", "engine/kept.go",
-		"case pk.usual && pk.noted == 0 ||",
-		"case pk.usual && !pk.edited ||",
-	},
-	{
-		"usual packets have no VLAN in ACL", "engine/acl.go",
-		"binary.BigEndian.Uint64(b[6:])&^0xffff | uint64(pk.vid&0xfff)",
-		"binary.BigEndian.Uint64(b[6:]) &^ 0xffff",
-	},
-	{
-		"usual packets have no traffic class in ACL", "engine/acl.go",
-		"\tk[8] = uint64(pk.tc)\n",
-		"",
-	},
-	{
-		"a second of the clock has no end for records", "engine/tod.go",
-		"r.of == t && x < r.span && y < r.span {",
-		"r.of == t && x < r.span {",
-	},
-	{
 		"an entry that drops does not, on the short way", "engine/shortcuts.go",
 		"return p.act == 0 && !p.aclDrop &&",
 		"return",
@@ -343,11 +288,6 @@ var windowMutants = []mutant{
 		"spans of the last frame are without the gap", "engine/clock.go",
 		"r.span(n), r.span(n+gap), n",
 		"r.span(n), r.span(n), n",
-	},
-	{
-		"the other direction keeps its old speed", "engine/port.go",
-		"\tp.txRate = p.rate\n",
-		"\tif p.txRate.den == 0 {\n\t\tp.txRate = p.rate\n\t}\n",
 	},
 	{
 		"the span of the last frame is that of the next", "engine/clock.go",
