@@ -19,7 +19,7 @@ func (rt *router) neighborKind() *kind {
 			return config.Neighbor{
 				Interface: config.ID(k.RIF), IP: k.IP, MAC: m, Action: o.does(sai.NeighborEntryAttrPacketAction),
 				HostRoute: !o.flag(sai.NeighborEntryAttrNoHostRoute),
-			}, unicast(sai.NeighborEntryAttrDstMACAddress, sai.MAC(m))
+			}, rt.checkNeighborMAC(k.RIF, sai.MAC(m))
 		},
 		made: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, 1) },
 		gone: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1) },
@@ -27,6 +27,16 @@ func (rt *router) neighborKind() *kind {
 			sai.NeighborEntryAttrIPAddrFamily: func(o *object) sai.Value { return family(o.key.Entry.(sai.NeighborEntry).IP) },
 		},
 	}
+}
+
+// checkNeighborMAC rejects the address of a neighbour that is no unicast address. An interface on a VLAN may have a
+// neighbour with the broadcast address, for directed broadcasts.
+func (rt *router) checkNeighborMAC(rif sai.OID, m sai.MAC) error {
+	r, _ := row[config.Interface](rt.core, rif)
+	if _, onVLAN := config.Find[config.VLAN](rt.tables, r.On); onVLAN && m == (sai.MAC{255, 255, 255, 255, 255, 255}) {
+		return nil
+	}
+	return unicast(sai.NeighborEntryAttrDstMACAddress, m)
 }
 
 func (rt *router) checkNeighbor(o *object) error {
