@@ -37,7 +37,7 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
 			sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable,
 			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
-			sai.PortAttrQoSSchedulerProfileID,
+			sai.PortAttrQoSSchedulerProfileID, sai.PortAttrQoSDSCPToColorMap, sai.PortAttrQoSDot1pToColorMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
@@ -49,6 +49,14 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrMetaData:                    "packets have no metadata of their port",
 			sai.PortAttrQoSIngressBufferProfileList: noIngress,
 			sai.PortAttrQoSEgressBufferProfileList:  "the pools of queues have no limit per port",
+
+			sai.PortAttrQoSTCToPriorityGroupMap:          noIngress,
+			sai.PortAttrQoSPfcPriorityToPriorityGroupMap: noPFC,
+			sai.PortAttrQoSPfcPriorityToQueueMap:         noPFC,
+			sai.PortAttrPriorityFlowControlMode:          noPFC,
+			sai.PortAttrPriorityFlowControl:              noPFC,
+			sai.PortAttrPriorityFlowControlRx:            noPFC,
+			sai.PortAttrPriorityFlowControlTx:            noPFC,
 		},
 		create: ps.createPort,
 		row:    ps.portRow,

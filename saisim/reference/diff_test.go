@@ -490,6 +490,9 @@ func (p *pair) compare() error {
 	if err := p.policersDiffer(); err != nil {
 		return err
 	}
+	if err := p.trapCountersDiffer(); err != nil {
+		return err
+	}
 	if err := p.clampsDiffer(); err != nil {
 		return err
 	}
