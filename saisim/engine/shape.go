@@ -28,7 +28,7 @@ func (c *queues) hasten(p *port) {
 	}
 }
 
-// reshape plans anew when a port is served, after a change of its shapers. As after any change, its frames leave from
+// reshape plans again when a port is served, after a change of its shapers. As after any change, its frames leave from
 // the next cycle on.
 func (c *queues) reshape(p *port) {
 	was := p.shaped

@@ -15,7 +15,7 @@
 //
 //	acls        tables, groups and their members, entries, counters, ranges   acl*.go
 //	ports       ports, their queues and host interfaces, LAGs                 port.go, stats.go, queue.go, ...
-//	qos         schedulers, WRED, buffers, maps of traffic classes            qos.go, qosmap.go
+//	qos         schedulers, WRED, buffers, maps of traffic classes            qos.go, qosmap.go, package qosmap
 //	bridge      bridge ports, VLANs, FDB entries                              bridge*.go, vlan.go, fdb.go
 //	router      router interfaces, neighbours, next hops and groups, routes   router.go, rif.go, ...
 //	mirrors     mirror sessions                                               mirror.go

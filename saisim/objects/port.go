@@ -8,6 +8,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -194,7 +195,7 @@ func (ps *ports) checkPort(o *object, p *port) error {
 	}
 	if err := o.withinIfSet(
 		bound{id: sai.PortAttrMTU, what: "MTU ", least: shortest, most: uint64(ps.prof.MTU)},
-		bound{id: sai.PortAttrQoSDefaultTC, what: "traffic class ", most: maxTrafficClasses - 1},
+		bound{id: sai.PortAttrQoSDefaultTC, what: "traffic class ", most: qosmap.TrafficClasses - 1},
 		bound{id: sai.PortAttrPortVLANID, what: "VLAN ", most: 4094, status: sai.StatusInvalidVLANID},
 		bound{id: sai.PortAttrDefaultVLANPriority, what: "priority ", most: 7},
 	); err != nil {

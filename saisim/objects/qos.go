@@ -9,9 +9,6 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// maxTrafficClasses is the number of traffic classes.
-const maxTrafficClasses = 16
-
 // qos is the area of the profiles and maps that ports and their queues use: schedulers, WRED, buffers, traffic classes.
 type qos struct {
 	*core
@@ -31,12 +28,6 @@ type bufferPool struct {
 	index   int
 	cells   uint64
 	ingress bool
-}
-
-// A qosMap is a QOS_MAP object. Its values never change: a new list makes a new slice.
-type qosMap struct {
-	of     sai.Enum // type of the map
-	values []uint8  // by key
 }
 
 // profileKind completes a kind whose objects are a *T made from their attributes. A change puts the rows of all ports

@@ -6,6 +6,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tm"
 )
 
@@ -19,9 +20,6 @@ type queue struct {
 	wred               *wred
 	buffer             *bufferProfile
 }
-
-// numPriorityGroups is the number of ingress priority groups of a port, one for each priority of PFC.
-const numPriorityGroups = 8
 
 // makeParts makes the objects that a new port has from the start: its queues, each with a scheduler group, and its
 // ingress priority groups.
@@ -41,7 +39,7 @@ func (ps *ports) makeParts(p *port) {
 			{ID: sai.QueueAttrParentSchedulerNode, Value: q.group.key.OID},
 		}))
 	}
-	for i := range numPriorityGroups {
+	for i := range qosmap.PriorityGroups {
 		p.priorityGroups = append(p.priorityGroups, ps.part(p, sai.ObjectTypeIngressPriorityGroup, nil, []sai.Attr{
 			{ID: sai.IngressPriorityGroupAttrPort, Value: port},
 			{ID: sai.IngressPriorityGroupAttrIndex, Value: sai.Uint(i)},
@@ -81,20 +79,14 @@ func (ps *ports) priorityGroupKind() *kind {
 
 // checkProfiles rejects buffer profiles of pools at the other side of the chip.
 func (ps *ports) checkProfiles(id sai.AttrID, ingress bool, profiles ...sai.OID) error {
+	side := map[bool]string{true: "ingress", false: "egress"}
 	for _, oid := range profiles {
 		if b, ok := self[*bufferProfile](ps.core, oid); ok && b.pool.ingress != ingress {
 			return badValue(id, sai.StatusInvalidParameter, "profile %s is of a pool at the %s, want one at the %s", oid,
-				side(!ingress), side(ingress))
+				side[!ingress], side[ingress])
 		}
 	}
 	return nil
-}
-
-func side(ingress bool) string {
-	if ingress {
-		return "ingress"
-	}
-	return "egress"
 }
 
 func (ps *ports) queueKind() *kind {

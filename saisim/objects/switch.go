@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/profile"
 )
 
@@ -227,7 +228,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return s.acls.tablesByBindPoint() },
 		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return s.acls.groupsByBindPoint() },
 		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(maxTrafficClasses),
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(qosmap.TrafficClasses),
 		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return s.objectTypes() },
 	}
 	if preIngress(&s.prof) {

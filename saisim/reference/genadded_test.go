@@ -14,7 +14,7 @@ import (
 func isAdded(seed uint64) bool { return seed >= 20_000 && seed < 30_000 }
 
 // addedCases are cases of the gate with these features. In three of them most packets are routed.
-var addedCases = []randtest.Cases{{Seed: 20_000, Count: 12}}
+var addedCases = []randtest.Cases{{Seed: 20_000, Count: 14}}
 
 // addedOf returns random numbers for these features, nil if a case has none.
 func addedOf(seed uint64) *rand.Rand {
@@ -53,7 +53,7 @@ func (p *pair) furnishAdded() {
 		for range 6 {
 			p.countTrap()
 		}
-		for range 4 {
+		for range 8 {
 			p.colourOp()
 		}
 	})
@@ -168,7 +168,7 @@ func (p *pair) trapCountersDiffer() error {
 	return nil
 }
 
-// colourOp gives a port a map of colours, and some queues thresholds for each colour.
+// colourOp gives ports a map of colours, and the queues of a port thresholds for each colour.
 func (g *gen) colourOp() {
 	attr, typ := sai.PortAttrQoSDSCPToColorMap, sai.QoSMapTypeDSCPToColor
 	var list sai.QoSMap
@@ -182,16 +182,24 @@ func (g *gen) colourOp() {
 		list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: key, Dot1p: key % 8},
 			Value: sai.QoSMapParams{Color: sai.Enum(g.IntN(3))}})
 	}
-	g.set(sai.ObjectTypePort, attr, pick(g, g.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, typ,
-		sai.QoSMapAttrMapToValueList, list), sai.NullOID))
-	low := func() sai.Uint { return sai.Uint(g.IntN(2000)) }
-	high := func() sai.Uint { return sai.Uint(2000 + g.IntN(4000)) }
+	m := g.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, typ, sai.QoSMapAttrMapToValueList, list)
+	for range 3 {
+		if port := g.any(sai.ObjectTypePort); m != sai.NullOID || g.chance(10) {
+			g.setOf(sai.ObjectTypePort, port, attr, m)
+		}
+	}
+	low := func() sai.Uint { return sai.Uint(g.IntN(200)) }
+	high := func() sai.Uint { return sai.Uint(200 + g.IntN(1500)) }
 	w := g.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, g.bool(50), sai.WREDAttrGreenMinThreshold, low(),
 		sai.WREDAttrGreenMaxThreshold, high(), sai.WREDAttrYellowEnable, g.bool(70), sai.WREDAttrYellowMinThreshold,
 		low(), sai.WREDAttrYellowMaxThreshold, high(), sai.WREDAttrRedEnable, g.bool(70),
 		sai.WREDAttrRedMinThreshold, low(), sai.WREDAttrRedMaxThreshold, high(),
 		sai.WREDAttrYellowDropProbability, sai.Uint(g.IntN(101)), sai.WREDAttrECNMarkMode, sai.Enum(g.IntN(8)))
-	g.setWRED(g.any(sai.ObjectTypePort), w)
+	for range 2 {
+		if port := g.any(sai.ObjectTypePort); w != sai.NullOID {
+			g.setWRED(port, w)
+		}
+	}
 }
 
 // hashOp chooses the fields of a flow hash.
