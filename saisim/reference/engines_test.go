@@ -114,7 +114,6 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25,
 	"dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
-	"coloured: dropped": 20, "coloured: marked": 5,
 	"programs": 200, "path: routed, in windows": 5000, "path: routed, event by event": 1000,
 }
 
