@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ implement.`,
 			if err != nil {
 				return err
 			}
-			chip, err := saisim.New(saisim.Config{Profile: p})
+			chip, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)})
 			if err != nil {
 				return err
 			}
