@@ -31,6 +31,7 @@ type port struct {
 	paced   bool
 	rate    lineRate  // its MAC's receiving direction
 	txRate  lineRate  // the other direction, which remembers frames of its own
+	shaped  bool      // true if the port or one of its queues has a shaper
 	rxFree  instant   // earliest timestamp point of the next frame
 	came    Cycle     // arrival of the last frame, ignoring overtaken frames
 	own     instant   // valid if behind is true: the value of rxFree if no frame had been late
@@ -39,6 +40,7 @@ type port struct {
 	class   qosClass
 	queues  *tm.Port[*copyOf]
 	txFree  instant      // earliest preamble of the next frame
+	wakes   Cycle        // cycle of the pending classDequeue event, if shaped
 	off     shortcuts    // shortcuts that are closed to packets that arrive or leave here; derived
 	sampled [2]*sampling // by stage: the sampler; nil means none; derived
 	mirror  [2]uint64    // mirror sessions as bits, by stage; derived from mirrors

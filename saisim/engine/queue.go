@@ -27,6 +27,7 @@ type queues struct {
 // reset empties the buffer and resets the scheduling.
 func (c *queues) reset() {
 	c.buffer = tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
+	c.buffer.Hz = c.prof.ClockHz
 	c.waiting, c.waitingN, c.served = waitingPorts{}, 0, profile.MaxLanes-1
 }
 
@@ -43,12 +44,14 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // no wait
+	colour := cp.colour()
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped &&
+		colour == tm.Green { // no wait
 		c.goOn(p, cp, ecn)
 		return
 	}
 	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
-	v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn)
+	v := p.queues.EnqueueColoured(int(cp.queue), cp, uint32(cp.buffered()), ecn, colour)
 	if c.found != nil {
 		c.foundQueue(p, cp, v)
 	}
@@ -67,10 +70,20 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	if !p.paced {
 		c.offer(p)
+	} else if p.shaped {
+		c.hasten(p)
 	}
 }
 
-// goOn does enqueue for a copy that finds its queue empty and does not wait.
+// colour returns the colour of a copy. Copies of mirror sessions are green.
+func (cp *copyOf) colour() tm.Colour {
+	if cp.mirror != nil {
+		return tm.Green
+	}
+	return cp.pk.colour
+}
+
+// goOn does enqueue for a green copy that finds its queue empty and does not wait.
 func (c *queues) goOn(p *port, cp *copyOf, ecn bool) {
 	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 	if c.found != nil {
@@ -95,6 +108,8 @@ func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
 // schedules the port, or lets it wait for the egress pipe.
 func (c *queues) offer(p *port) {
 	switch {
+	case p.shaped && c.mayLeave(p) > c.now:
+		c.wake(p, c.mayLeave(p))
 	case p.txFree.cycle > c.now+c.egressCycles:
 		// Just in time for the MAC to send frame after frame without a pause.
 		p.paced = true
@@ -122,7 +137,7 @@ func (c *queues) stopWaiting(p *port) {
 // due handles a port whose scheduler is due: the port waits for the egress pipe. If the port's speed has changed, so
 // that it is too early, due schedules the port again.
 func (c *queues) due(p *port) {
-	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed has changed in the meantime
+	if p.shaped && c.mayLeave(p) > c.now || p.txFree.cycle > c.now+c.egressCycles { // speed or shaper have changed
 		c.offer(p)
 		return
 	}
@@ -141,6 +156,9 @@ func (c *queues) serve() {
 // it again.
 func (c *queues) dequeue(p *port) {
 	p.paced = false
+	if p.shaped {
+		p.queues.Fill(uint64(c.now))
+	}
 	cp, _ := p.queues.Dequeue()
 	if p.fill != nil {
 		p.fill[cp.queue].add(cp, -int64(cp.buffered()))

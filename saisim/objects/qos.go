@@ -5,11 +5,9 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
 	"tamtam/saisim/tm"
 )
-
-// maxTrafficClasses is the number of traffic classes.
-const maxTrafficClasses = 16
 
 // qos is the area of the profiles and maps that ports and their queues use: schedulers, WRED, buffers, traffic classes.
 type qos struct {
@@ -25,17 +23,11 @@ type bufferProfile struct {
 	limit    tm.Limit
 }
 
-// A bufferPool is a BUFFER_POOL object: a pool of the packet memory.
+// A bufferPool is a BUFFER_POOL object: a pool of the packet memory. Ingress pools have no index.
 type bufferPool struct {
-	index int
-	cells uint64
-}
-
-// A qosMap is a QOS_MAP object. Its single non-nil array never changes: a new list makes a new array.
-type qosMap struct {
-	dscp  *[64]uint8
-	dot1p *[8]uint8
-	queue *[16]uint8
+	index   int
+	cells   uint64
+	ingress bool
 }
 
 // profileKind completes a kind whose objects are a *T made from their attributes. A change puts the rows of all ports
@@ -58,65 +50,136 @@ func profileKind[T any](q *qos, k *kind, make func(o *object) (T, error)) *kind 
 	return k
 }
 
-// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets. The chip does not shape
-// traffic, so it has no bandwidth attributes.
+// A scheduler is a SCHEDULER object.
+type scheduler struct {
+	discipline tm.Discipline
+	shaper     tm.Shaper
+}
+
+// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets, and a shaper. A port
+// uses only the shaper of its scheduler.
 func (q *qos) schedulerKind() *kind {
+	const noGuarantee = "queues share the rate of a port by weight and priority only"
 	return profileKind(q, &kind{
-		max:   q.prof.Schedulers,
-		attrs: []sai.AttrID{sai.SchedulerAttrSchedulingType, sai.SchedulerAttrSchedulingWeight, sai.SchedulerAttrLabel},
-	}, func(o *object) (tm.Discipline, error) {
-		d := tm.Discipline{Weight: uint32(o.number(sai.SchedulerAttrSchedulingWeight))}
-		switch o.enum(sai.SchedulerAttrSchedulingType) {
-		case sai.SchedulingTypeStrict:
-			d.Strict = true
-		case sai.SchedulingTypeWrr:
-			d.Packets = true
+		max: q.prof.Schedulers,
+		attrs: []sai.AttrID{
+			sai.SchedulerAttrSchedulingType, sai.SchedulerAttrSchedulingWeight, sai.SchedulerAttrLabel,
+			sai.SchedulerAttrMeterType, sai.SchedulerAttrMaxBandwidthRate, sai.SchedulerAttrMaxBandwidthBurstRate,
+		},
+		stored: map[sai.AttrID]string{
+			sai.SchedulerAttrMinBandwidthRate: noGuarantee, sai.SchedulerAttrMinBandwidthBurstRate: noGuarantee,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.SchedulerAttrMeterType: {sai.MeterTypePackets, sai.MeterTypeBytes},
+		},
+	}, func(o *object) (s scheduler, err error) {
+		s.shaper = tm.Shaper{
+			Rate: o.number(sai.SchedulerAttrMaxBandwidthRate), Burst: o.number(sai.SchedulerAttrMaxBandwidthBurstRate),
+			Packets: o.enum(sai.SchedulerAttrMeterType) == sai.MeterTypePackets,
 		}
-		if !d.Strict && (d.Weight < 1 || d.Weight > 100) {
-			return d, badCreate(sai.SchedulerAttrSchedulingWeight, sai.StatusInvalidParameter, "%d, want 1 to 100", d.Weight)
+		if most := engine.MaxBurst(q.prof.ClockHz); s.shaper.Burst > most {
+			return s, badCreate(sai.SchedulerAttrMaxBandwidthBurstRate, sai.StatusInvalidParameter,
+				"a burst of %d, want at most %d", s.shaper.Burst, most)
 		}
-		return d, nil
+		if s.shaper.Rate == 0 {
+			s.shaper = tm.Shaper{}
+		}
+		s.discipline, err = disciplineOf(o)
+		return s, err
 	})
 }
 
-// wredKind returns the kind of WRED profiles. All packets in queues are green, since the chip does not meter them.
+// disciplineOf returns how a scheduler serves a queue.
+func disciplineOf(o *object) (tm.Discipline, error) {
+	d := tm.Discipline{Weight: uint32(o.number(sai.SchedulerAttrSchedulingWeight))}
+	switch o.enum(sai.SchedulerAttrSchedulingType) {
+	case sai.SchedulingTypeStrict:
+		d.Strict = true
+	case sai.SchedulingTypeWrr:
+		d.Packets = true
+	}
+	if !d.Strict && (d.Weight < 1 || d.Weight > 100) {
+		return d, badCreate(sai.SchedulerAttrSchedulingWeight, sai.StatusInvalidParameter, "%d, want 1 to 100", d.Weight)
+	}
+	return d, nil
+}
+
+// A wred is a WRED object: the settings of each colour.
+type wred [tm.NumColours]tm.WRED
+
+// A wredColour names the attributes of a colour, and the modes that mark its packets, besides that of all colours.
+type wredColour struct {
+	enable, least, most, percent sai.AttrID
+	marks                        []sai.Enum
+}
+
+func wredColours() [tm.NumColours]wredColour {
+	return [tm.NumColours]wredColour{
+		tm.Green: {sai.WREDAttrGreenEnable, sai.WREDAttrGreenMinThreshold, sai.WREDAttrGreenMaxThreshold,
+			sai.WREDAttrGreenDropProbability,
+			[]sai.Enum{sai.ECNMarkModeGreen, sai.ECNMarkModeGreenYellow, sai.ECNMarkModeGreenRed}},
+		tm.Yellow: {sai.WREDAttrYellowEnable, sai.WREDAttrYellowMinThreshold, sai.WREDAttrYellowMaxThreshold,
+			sai.WREDAttrYellowDropProbability,
+			[]sai.Enum{sai.ECNMarkModeYellow, sai.ECNMarkModeGreenYellow, sai.ECNMarkModeYellowRed}},
+		tm.Red: {sai.WREDAttrRedEnable, sai.WREDAttrRedMinThreshold, sai.WREDAttrRedMaxThreshold,
+			sai.WREDAttrRedDropProbability,
+			[]sai.Enum{sai.ECNMarkModeRed, sai.ECNMarkModeGreenRed, sai.ECNMarkModeYellowRed}},
+	}
+}
+
+// wredKind returns the kind of WRED profiles.
 func (q *qos) wredKind() *kind {
-	return profileKind(q, &kind{
-		max: q.prof.WREDs,
-		attrs: []sai.AttrID{
-			sai.WREDAttrGreenEnable, sai.WREDAttrGreenMinThreshold, sai.WREDAttrGreenMaxThreshold,
-			sai.WREDAttrGreenDropProbability, sai.WREDAttrECNMarkMode,
-		},
-		enums: map[sai.AttrID][]sai.Enum{sai.WREDAttrECNMarkMode: {sai.ECNMarkModeNone, sai.ECNMarkModeGreen,
-			sai.ECNMarkModeAll}},
-	}, func(o *object) (tm.WRED, error) {
+	k := &kind{max: q.prof.WREDs, attrs: []sai.AttrID{sai.WREDAttrECNMarkMode}}
+	for _, c := range wredColours() {
+		k.attrs = append(k.attrs, c.enable, c.least, c.most, c.percent)
+	}
+	return profileKind(q, k, wredOf)
+}
+
+// wredOf returns the settings of a WRED object. Its mode marks yellow and red packets only if they have thresholds.
+func wredOf(o *object) (all wred, err error) {
+	mode := o.enum(sai.WREDAttrECNMarkMode)
+	for colour, c := range wredColours() {
 		w := tm.WRED{
-			Drop: o.flag(sai.WREDAttrGreenEnable), ECN: o.enum(sai.WREDAttrECNMarkMode) != sai.ECNMarkModeNone,
-			Min: o.number(sai.WREDAttrGreenMinThreshold), Max: o.number(sai.WREDAttrGreenMaxThreshold),
-			Percent: o.number(sai.WREDAttrGreenDropProbability),
+			Drop: o.flag(c.enable), ECN: mode == sai.ECNMarkModeAll || slices.Contains(c.marks, mode),
+			Min: o.number(c.least), Max: o.number(c.most), Percent: o.number(c.percent),
+		}
+		if tm.Colour(colour) != tm.Green && w.Max == 0 && !w.Drop {
+			w.ECN = false
 		}
 		switch {
 		case (w.Drop || w.ECN) && w.Min >= w.Max:
-			return w, badCreate(sai.WREDAttrGreenMaxThreshold, sai.StatusInvalidParameter,
-				"%d bytes, want more than the minimum, %d", w.Max, w.Min)
+			return all, badCreate(c.most, sai.StatusInvalidParameter, "%d bytes, want more than the minimum, %d", w.Max,
+				w.Min)
 		case w.Percent > 100:
-			return w, badCreate(sai.WREDAttrGreenDropProbability, sai.StatusInvalidParameter,
-				"%d, want 0 to 100 percent", w.Percent)
+			return all, badCreate(c.percent, sai.StatusInvalidParameter, "%d, want 0 to 100 percent", w.Percent)
 		}
-		return w, nil
-	})
+		all[colour] = w
+	}
+	return all, nil
 }
 
-// bufferPoolKind returns the kind of buffer pools, which egress queues share. The cells outside all pools are the pool
-// of the queues without a profile.
+// bufferPoolKind returns the kind of buffer pools. Egress queues share an egress pool. The cells outside all egress
+// pools are the pool of the queues without a profile. Ingress pools are for the profiles of priority groups.
 func (q *qos) bufferPoolKind() *kind {
 	k := &kind{
 		max: q.prof.BufferPools,
 		attrs: []sai.AttrID{
 			sai.BufferPoolAttrType, sai.BufferPoolAttrSize, sai.BufferPoolAttrThresholdMode, sai.BufferPoolAttrSharedSize,
+			sai.BufferPoolAttrXoffSize,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.BufferPoolAttrType: {sai.BufferPoolTypeEgress}},
+		stored: map[sai.AttrID]string{
+			sai.BufferPoolAttrType:     "INGRESS: " + noIngress + "; its statistics are 0",
+			sai.BufferPoolAttrXoffSize: noIngress,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.BufferPoolAttrType: {sai.BufferPoolTypeEgress, sai.BufferPoolTypeIngress},
+		},
 		create: func(o *object) error {
+			if o.enum(sai.BufferPoolAttrType) == sai.BufferPoolTypeIngress {
+				o.self = &bufferPool{ingress: true}
+				return nil
+			}
 			b := &bufferPool{index: 1}
 			for slices.ContainsFunc(q.pools, func(x *bufferPool) bool { return x.index == b.index }) {
 				b.index++
@@ -124,8 +187,12 @@ func (q *qos) bufferPoolKind() *kind {
 			o.self = b
 			return nil
 		},
-		row:  q.poolRow,
-		made: func(o *object) { q.pools = append(q.pools, o.self.(*bufferPool)) },
+		row: q.poolRow,
+		made: func(o *object) {
+			if b := o.self.(*bufferPool); !b.ingress {
+				q.pools = append(q.pools, b)
+			}
+		},
 		remove: func(o *object) error {
 			q.pools = slices.DeleteFunc(q.pools, func(x *bufferPool) bool { return x == o.self.(*bufferPool) })
 			return nil
@@ -137,7 +204,11 @@ func (q *qos) bufferPoolKind() *kind {
 		},
 		stats: []sai.StatID{sai.BufferPoolStatCurrOccupancyBytes, sai.BufferPoolStatCurrOccupancyCells},
 		stat: func(o *object, id sai.StatID) uint64 {
-			used := q.engine.PoolUsed(o.self.(*bufferPool).index)
+			b := o.self.(*bufferPool)
+			if b.ingress {
+				return 0
+			}
+			used := q.engine.PoolUsed(b.index)
 			if id == sai.BufferPoolStatCurrOccupancyBytes {
 				return used * q.cellBytes()
 			}
@@ -148,22 +219,31 @@ func (q *qos) bufferPoolKind() *kind {
 	return k
 }
 
-// poolRow returns the row of a pool. The pool's cells, at least one, are taken from the pool of the queues without a
-// profile.
+// noIngress is the reason why what is configured at the ingress has no effect.
+const noIngress = "packets are not accounted at the ingress"
+
+// poolRow returns the row of a pool. The cells of an egress pool, at least one, are taken from the pool of the queues
+// without a profile. An ingress pool has no row.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)
 	for _, x := range q.pools {
-		if x != b {
+		if x != b && !b.ingress {
 			left -= x.cells
 		}
+	}
+	if xoff := o.number(sai.BufferPoolAttrXoffSize); xoff > 0 && (!b.ingress || xoff > bytes) {
+		return nil, badCreate(sai.BufferPoolAttrXoffSize, sai.StatusInvalidParameter,
+			"%d bytes, want 0, or at most the %d bytes of an ingress pool", xoff, bytes)
 	}
 	cells := bytes / q.cellBytes()
 	if cells == 0 || cells > left {
 		return nil, badCreate(sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
 			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, q.cellBytes(), left*q.cellBytes())
 	}
-	b.cells = cells
+	if b.cells = cells; b.ingress {
+		return nil, nil
+	}
 	return config.Pool{Index: b.index, Cells: cells}, nil
 }
 
@@ -177,12 +257,23 @@ func (q *qos) bufferProfileKind() *kind {
 			sai.BufferProfileAttrPoolID, sai.BufferProfileAttrReservedBufferSize, sai.BufferProfileAttrThresholdMode,
 			sai.BufferProfileAttrSharedDynamicTh, sai.BufferProfileAttrSharedStaticTh,
 		},
+		stored: map[sai.AttrID]string{
+			sai.BufferProfileAttrXoffTh: noIngress, sai.BufferProfileAttrXonTh: noIngress,
+			sai.BufferProfileAttrXonOffsetTh: noIngress,
+		},
 	}, func(o *object) (b bufferProfile, err error) {
 		pool, ok := self[*bufferPool](q.core, o.ref(sai.BufferProfileAttrPoolID))
 		if !ok {
 			return b, badCreate(sai.BufferProfileAttrPoolID, sai.StatusInvalidParameter, "want a buffer pool")
 		}
 		b.pool = pool
+		for _, id := range []sai.AttrID{
+			sai.BufferProfileAttrXoffTh, sai.BufferProfileAttrXonTh, sai.BufferProfileAttrXonOffsetTh,
+		} {
+			if n := o.number(id); n > 0 && !pool.ingress {
+				return b, badCreate(id, sai.StatusInvalidParameter, "%d bytes, want 0: the pool is at the egress", n)
+			}
+		}
 		reserved := o.number(sai.BufferProfileAttrReservedBufferSize)
 		if all := uint64(q.prof.Buffer.Cells) * q.cellBytes(); reserved > all {
 			return b, badCreate(sai.BufferProfileAttrReservedBufferSize, sai.StatusInvalidParameter, "%d bytes, the chip has %d",

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/profile"
 )
 
@@ -97,6 +98,8 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
 		TAMs:     o.refIDs(sai.SwitchAttrTAMObjectID),
 		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
+
+		LAGUnhashed: unhashed(s.lagHash), ECMPUnhashed: unhashed(s.ecmpHash),
 	}
 	if s.cpu != nil {
 		r.CPU = s.cpu.id()
@@ -127,6 +130,8 @@ func (s *Store) powerUp() error {
 	s.defaultBridge = add(sai.ObjectTypeBridge, sai.Attr{ID: sai.BridgeAttrType, Value: sai.BridgeType1q})
 	s.defaultRouter = add(sai.ObjectTypeVirtualRouter)
 	s.defaultGroup = add(sai.ObjectTypeHostifTrapGroup)
+	all := sai.Attr{ID: sai.HashAttrNativeHashFieldList, Value: sai.Enums(hashFields())}
+	s.ecmpHash, s.lagHash = add(sai.ObjectTypeHash, all), add(sai.ObjectTypeHash, all)
 	for _, d := range s.prof.Default {
 		for i := range d.Count {
 			lanes := make(sai.Uints, d.Lanes)
@@ -173,6 +178,8 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrDefault1qBridgeID:                oid(&s.defaultBridge),
 		sai.SwitchAttrDefaultVirtualRouterID:           oid(&s.defaultRouter),
 		sai.SwitchAttrDefaultTrapGroup:                 oid(&s.defaultGroup),
+		sai.SwitchAttrEcmpHash:                         oid(&s.ecmpHash),
+		sai.SwitchAttrLAGHash:                          oid(&s.lagHash),
 		sai.SwitchAttrOperStatus:                       func() sai.Value { return sai.SwitchOperStatusUp },
 		sai.SwitchAttrFDBTableSize:                     num(s.prof.FDB),
 		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(s.engine.AddressesLeft()) },
@@ -190,6 +197,14 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableIPv6NeighborEntry:       left(sai.ObjectTypeNeighborEntry, s.prof.Neighbors),
 		sai.SwitchAttrAvailableNextHopGroupEntry:       left(sai.ObjectTypeNextHopGroup, s.prof.NextHopGroups),
 		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember, s.prof.NextHopMembers),
+		sai.SwitchAttrMaxEcmpMemberCount:               num(s.prof.NextHopMembers), // a group may have all of them
+		sai.SwitchAttrNumberOfSystemPorts:              num(0),
+		sai.SwitchAttrMaxTwampSession:                  num(0),
+		sai.SwitchAttrMaxNumberOfTempSensors:           num(0),
+		sai.SwitchAttrAvailableSnatEntry:               num(0),
+		sai.SwitchAttrAvailableDnatEntry:               num(0),
+		sai.SwitchAttrAvailableIpmcEntry:               num(0),
+		sai.SwitchAttrAvailableL2mcEntry:               num(0),
 		sai.SwitchAttrNumberOfLags:                     num(s.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(s.prof.LAGMembers),
 		// SAI specifies KB
@@ -213,11 +228,50 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return s.acls.tablesByBindPoint() },
 		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return s.acls.groupsByBindPoint() },
 		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(maxTrafficClasses),
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(qosmap.TrafficClasses),
 		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return s.objectTypes() },
 	}
 	if preIngress(&s.prof) {
 		facts[sai.SwitchAttrACLStagePreIngress] = func() sai.Value { return aclCapability(config.PreIngress) }
 	}
 	return facts
+}
+
+// hashFields returns the fields of the flow hash. An IP packet has addresses, protocol and ports, any other frame
+// EtherType and MAC addresses.
+func hashFields() []sai.Enum {
+	return []sai.Enum{
+		sai.NativeHashFieldSrcIP, sai.NativeHashFieldDstIP, sai.NativeHashFieldIPProtocol,
+		sai.NativeHashFieldL4SrcPort, sai.NativeHashFieldL4DstPort, sai.NativeHashFieldEthertype,
+		sai.NativeHashFieldSrcMAC, sai.NativeHashFieldDstMAC,
+	}
+}
+
+// hashKind returns the kind of the two HASH objects of the switch: for next hop groups and for LAGs. They come with the
+// switch. Their lists name the fields that are hashed.
+func (s *Store) hashKind() *kind {
+	return &kind{
+		max:   2,
+		attrs: []sai.AttrID{sai.HashAttrNativeHashFieldList},
+		enums: map[sai.AttrID][]sai.Enum{sai.HashAttrNativeHashFieldList: hashFields()},
+		set: func(o *object, a sai.Attr) error {
+			o.put(a)
+			return s.putRow(s.kinds[sai.ObjectTypeSwitch], s.sw)
+		},
+		remove: refuseRemove("the hashes of the switch stay"),
+	}
+}
+
+// unhashed returns the fields that a HASH object does not list.
+func unhashed(o *object) (fields config.HashFields) {
+	if o == nil {
+		return 0
+	}
+	list, _ := o.attr(sai.HashAttrNativeHashFieldList).(sai.Enums)
+	for i, f := range hashFields() {
+		if !slices.Contains(list, f) {
+			fields |= 1 << i
+		}
+	}
+	return fields
 }

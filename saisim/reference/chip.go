@@ -12,6 +12,7 @@ import (
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 	"tamtam/tam/record"
 )
 
@@ -40,6 +41,7 @@ type Chip struct {
 	egressBusy  bool                     // true if it has accepted one in this cycle
 	served      saisim.PortID            // the port served last
 	sequence    map[config.ID]uint32     // next sequence number of each mirror session
+	trapCounts  map[config.ID][2]uint64  // packets and bytes, by counter of traps
 	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 	flows       map[uint32]*flow         // flows of alternate marking, by index
 	generations map[uint32]uint64        // number of times that each flow was emptied
@@ -65,6 +67,8 @@ type Chip struct {
 	Recording func(what string)
 	// Routing is called with the events of each packet that is routed.
 	Routing func(what string)
+	// Queueing is called with events of queues.
+	Queueing func(what string)
 	// Ended is called with the end of every copy, except those for mirror sessions.
 	Ended func(Ending)
 	// Dropped is called with every drop, and with packets that go to the CPU only. See [saisim.Drop].
@@ -129,6 +133,7 @@ type packet struct {
 	tagged              bool  // it has the tag of its VLAN, or a priority tag
 	tagPrio             uint8 // priority of a tag that the egress adds
 	tc                  uint8
+	colour              tm.Colour
 	meta                uint32
 	stamp               *stamp
 	wrapping            *wrapping // the added header; nil if there is none
@@ -158,12 +163,14 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[config.ID]*saisim.ACLCount{}, labels: map[config.ID]string{},
-		syns:     map[config.ID]SYNCounts{},
-		rifs:     map[config.ID]*[8]uint64{},
-		sequence: map[config.ID]uint32{},
-		Output:   func(saisim.Out) {},
-		Marking:  func(Marking) {}, Sketching: func(string) {},
-		Recording: func(string) {}, Routing: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {},
+		syns:       map[config.ID]SYNCounts{},
+		rifs:       map[config.ID]*[8]uint64{},
+		trapCounts: map[config.ID][2]uint64{},
+		sequence:   map[config.ID]uint32{},
+		Output:     func(saisim.Out) {},
+		Marking:    func(Marking) {}, Sketching: func(string) {},
+		Recording: func(string) {}, Routing: func(string) {}, Queueing: func(string) {},
+		Ended: func(Ending) {}, Dropped: func(saisim.Drop) {},
 		faults:       &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
@@ -206,9 +213,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
 		p.Port = row
-		for i, s := range row.QoS.Queues {
-			p.configure(i, s)
-		}
+		p.configure(row.QoS, c.now, c.prof.ClockHz)
 		ports = append(ports, p)
 	}
 	for _, p := range c.ports {
@@ -400,7 +405,7 @@ func (c *Chip) nextWork() saisim.Cycle {
 			next = min(next, p.leaving[0].at)
 		}
 		if !p.empty() {
-			next = min(next, max(c.now, c.schedulerFree(p)))
+			next = min(next, max(c.now, c.schedulerFree(p), p.shapedUntil(c.now)))
 		}
 	}
 	return next

@@ -193,6 +193,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	tryMutants(t, mutantSeed, slices.Concat(mutants, windowMutants))
 	tryMutants(t, routedSeed, routedMutants)
 	tryMutants(t, passiveSeed, passiveMutants)
+	tryMutants(t, addedSeed, addedMutants)
 }
 
 func tryMutants(t *testing.T, from string, list []mutant) {

@@ -18,6 +18,7 @@ type queue struct {
 	items  []*outgoing
 	credit int
 	random uint64
+	shaper shaper
 }
 
 func (q *queue) bytes() (n int) {
@@ -44,6 +45,7 @@ type scheduler struct {
 	queues []*queue
 	turn   int
 	begun  bool
+	all    shaper // shaper of the port
 }
 
 func newScheduler(prof profile.Profile, id saisim.PortID) scheduler {
@@ -54,7 +56,14 @@ func newScheduler(prof profile.Profile, id saisim.PortID) scheduler {
 	return s
 }
 
-func (s *scheduler) configure(i int, to tm.Settings) { s.queues[i].Settings = to }
+// configure changes the settings of the port's queues, and its shaper, after the work of a cycle.
+func (s *scheduler) configure(to config.QoS, now saisim.Cycle, hz uint64) {
+	for i, settings := range to.Queues {
+		s.queues[i].Settings = settings
+		s.queues[i].shaper.set(settings.Shaper, now, hz)
+	}
+	s.all.set(to.Shaper, now, hz)
+}
 
 func (s *scheduler) pass() { s.turn, s.begun = (s.turn+1)%len(s.queues), false }
 
@@ -79,16 +88,16 @@ func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
 	}, true
 }
 
-// choose returns the queue that supplies the next packet. At least one queue must not be empty.
-func (s *scheduler) choose() *queue {
+// choose returns the queue that supplies the next packet. At least one queue that no shaper holds must not be empty.
+func (s *scheduler) choose(now saisim.Cycle) *queue {
 	for i := len(s.queues) - 1; i >= 0; i-- {
-		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 {
+		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 && !q.shaper.holds(now) {
 			return q
 		}
 	}
 	for ; ; s.pass() {
 		q := s.queues[s.turn]
-		if q.Discipline.Strict || len(q.items) == 0 {
+		if q.Discipline.Strict || len(q.items) == 0 || q.shaper.holds(now) {
 			continue
 		}
 		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].bufferBytes()+fcs, smallest)
@@ -110,6 +119,19 @@ func (s *scheduler) choose() *queue {
 	}
 }
 
+// spend takes the tokens of a copy that has left a queue. A queue that is held after that has neither credit nor turn.
+func (s *scheduler) spend(q *queue, o *outgoing, now saisim.Cycle) {
+	s.all.spend(o, now)
+	q.shaper.spend(o, now)
+	if !q.shaper.holds(now) {
+		return
+	}
+	q.credit = 0
+	if !q.Discipline.Strict && s.queues[s.turn] == q {
+		s.pass()
+	}
+}
+
 // dequeue dequeues the first copy of the queue.
 func (q *queue) dequeue() *outgoing {
 	o := q.items[0]
@@ -119,6 +141,10 @@ func (q *queue) dequeue() *outgoing {
 	}
 	q.Dequeued++
 	q.DequeuedBytes += uint64(o.bufferBytes())
+	q.count(o, func(n *tm.ColourCounts) {
+		n.Dequeued++
+		n.DequeuedBytes += uint64(o.bufferBytes())
+	})
 	return o
 }
 
@@ -148,16 +174,18 @@ func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why drop.
 		q.DroppedTail++
 		return false, drop.QueueLimit, false
 	}
-	w := q.WRED
-	if !w.ECN && !w.Drop || !q.hit() {
+	w := q.WRED[o.colour()]
+	if !w.ECN && !w.Drop || !q.hit(w) {
 		return false, 0, true
 	}
 	if ecnCapable && w.ECN {
 		q.Marked++
+		q.count(o, func(n *tm.ColourCounts) { n.Marked++ })
 		return true, 0, true
 	}
 	if w.Drop {
 		q.DroppedWRED++
+		q.count(o, func(n *tm.ColourCounts) { n.DroppedWRED++ })
 		return false, drop.WRED, false
 	}
 	return false, 0, true
@@ -177,8 +205,8 @@ func (q *queue) limited(cells, free int) bool {
 }
 
 // hit reports WRED's decision, computed with fractions of big integers.
-func (q *queue) hit() bool {
-	w, n := q.WRED, uint64(q.bytes())
+func (q *queue) hit(w tm.WRED) bool {
+	n := uint64(q.bytes())
 	if n < w.Min || n >= w.Max {
 		return n >= w.Max
 	}
@@ -204,6 +232,24 @@ func trafficClass(qos config.QoS, h headers) uint8 {
 		return qos.Dot1p[h.tags[0].tci>>13]
 	}
 	return qos.DefaultTC
+}
+
+// colourOf returns the colour of a received frame.
+func colourOf(qos config.QoS, h headers) tm.Colour {
+	if qos.DSCPColour != nil && h.ip != nil {
+		return tm.Colour(qos.DSCPColour[h.ip.tos>>2])
+	}
+	if qos.Dot1pColour != nil && len(h.tags) > 0 {
+		return tm.Colour(qos.Dot1pColour[h.tags[0].tci>>13])
+	}
+	return tm.Green
+}
+
+// count counts what happens to a copy of a colour.
+func (q *queue) count(o *outgoing, do func(n *tm.ColourCounts)) {
+	if colour := o.colour(); colour != tm.Green {
+		do(&q.Coloured[colour-tm.Yellow])
+	}
 }
 
 // queueOf returns which of n queues a traffic class uses.

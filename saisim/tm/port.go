@@ -1,6 +1,9 @@
 package tm
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // MaxQueues is the maximum number of queues of a port.
 const MaxQueues = 16
@@ -23,7 +26,7 @@ type Limit struct {
 	Alpha   int8 // if Dynamic, -16 .. 16: the limit is 2^Alpha times the free cells
 }
 
-// A WRED marks or drops packets before a queue is full. The zero value does nothing.
+// A WRED marks or drops packets of a colour before a queue is full. The zero value does nothing.
 type WRED struct {
 	ECN, Drop bool
 	Min, Max  uint64 // bytes, Min < Max < 2^40
@@ -36,7 +39,8 @@ type Settings struct {
 	Pool       int
 	Reserved   uint64 // number of cells
 	Limit      Limit
-	WRED       WRED
+	WRED       [NumColours]WRED // by colour
+	Shaper     Shaper
 }
 
 // DefaultSettings returns the settings of a queue that is not configured.
@@ -52,13 +56,34 @@ type Counts struct {
 	DroppedWRED             uint64
 	DroppedBytes            uint64 // bytes of packets dropped for any of the three reasons
 	Marked                  uint64
-	MaxBytes, MaxCells      uint64 // high watermarks
+	Coloured                [NumColours - 1]ColourCounts // those of yellow and red packets
+	MaxBytes, MaxCells      uint64                       // high watermarks
+}
+
+// A Colour is the colour of a packet.
+type Colour uint8
+
+// The colours.
+const (
+	Green Colour = iota
+	Yellow
+	Red
+	NumColours
+)
+
+// ColourCounts holds the counters of a queue for packets of one colour, which its other counters include.
+type ColourCounts struct {
+	Dequeued, DequeuedBytes uint64
+	Dropped, DroppedBytes   uint64
+	DroppedWRED, Marked     uint64
 }
 
 // An item is a packet in a queue.
 type item[T any] struct {
-	what         T
-	bytes, cells uint32
+	what   T
+	bytes  uint32
+	cells  uint16
+	colour Colour
 }
 
 // A Queue holds packets of one port. The fields for packets that pass straight through are first.
@@ -71,6 +96,7 @@ type Queue[T any] struct {
 	items  Ring[item[T]]
 	credit uint64
 	random uint64
+	shaper *bucket // nil if it has none
 
 	// The high watermarks that were cleared.
 	clearedBytes, clearedCells uint64
@@ -106,10 +132,15 @@ type Port[T any] struct {
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	turn   int  // queue whose turn it is
-	begun  bool // true if that queue has received its credit
+	held   uint32 // queues that their shapers hold
+	turn   int    // queue whose turn it is
+	begun  bool   // true if that queue has received its credit
 	n      int
 	bytes  uint64
+
+	shaped uint32  // queues that have a shaper
+	shaper *bucket // shaper of the port; nil if it has none
+	filled uint64  // cycle of the last Fill
 }
 
 // NewPort returns a port with n empty queues, 1 to MaxQueues. port only seeds their random numbers.
@@ -140,7 +171,7 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	old := &p.buffer.Pools[q.Pool]
 	old.used -= q.cells
 	old.reserved -= q.unused()
-	q.Settings, q.open = s, !s.Limit.Static && !s.Limit.Dynamic && !s.WRED.ECN && !s.WRED.Drop
+	q.Settings, q.open = s, !s.Limit.Static && !s.Limit.Dynamic && !s.early()
 	to := &p.buffer.Pools[q.Pool]
 	to.used += q.cells
 	to.reserved += q.unused()
@@ -148,23 +179,38 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	if s.Discipline.Strict {
 		p.strict |= 1 << i
 	}
+	p.shapeQueue(i, s.Shaper)
+}
+
+// early reports whether packets may be marked or dropped early.
+func (s *Settings) early() bool {
+	return slices.ContainsFunc(s.WRED[:], func(w WRED) bool { return w.ECN || w.Drop })
 }
 
 // unused returns the number of reserved cells that the queue does not use.
 func (q *Queue[T]) unused() uint64 { return q.Reserved - min(q.Reserved, q.cells) }
 
-// Enqueue adds a packet of n bytes to queue i if it is admitted, and returns the verdict.
+// Enqueue adds a green packet of n bytes to queue i if it is admitted, and returns the verdict.
 func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
+	return p.EnqueueColoured(i, what, n, ecnCapable, Green)
+}
+
+// EnqueueColoured does Enqueue for a packet of a colour.
+func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colour Colour) Verdict {
 	q := &p.queues[i]
 	pool := &p.buffer.Pools[q.Pool]
 	v, cells, own := Admitted, uint64(1), uint64(0)
 	if !q.surely(pool, p.buffer, n) {
 		cells = p.buffer.Cells(uint64(n))
 		own = min(cells, q.unused())
-		if v = q.admit(pool, cells, own, ecnCapable); v > Marked {
-			q.DroppedBytes += uint64(n)
-			return v
-		}
+		v = q.admit(pool, cells, own, ecnCapable, colour)
+	}
+	if colour != Green {
+		q.Coloured[colour-1].asked(v, n)
+	}
+	if v > Marked {
+		q.DroppedBytes += uint64(n)
+		return v
 	}
 	pool.used += cells
 	pool.reserved -= own
@@ -173,14 +219,15 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, q.cells), max(q.MaxBytes, q.bytes)
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(n)
-	q.items.Push(item[T]{what, n, uint32(cells)})
+	q.items.Push(item[T]{what, n, uint16(cells), colour})
 	p.busy |= 1 << i
 	p.n++
 	p.bytes += uint64(n)
 	return v
 }
 
-// Pass does Enqueue and then Dequeue for a port without packets. The packet is counted and never stored.
+// Pass does Enqueue and then Dequeue of a green packet for a port without packets. The packet is counted and never
+// stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	if !q.surely(&p.buffer.Pools[q.Pool], p.buffer, n) {
@@ -205,7 +252,7 @@ func (q *Queue[T]) surely(pool *Pool, b *Buffer, n uint32) bool {
 func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
-	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable)
+	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable, Green)
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
 		return v
@@ -232,7 +279,7 @@ func (p *Port[T]) had(i int) {
 	p.pass()
 }
 
-func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict {
+func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool, colour Colour) Verdict {
 	free := pool.free()
 	if shared := int64(cells - own); shared > 0 {
 		if shared > free {
@@ -244,18 +291,33 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict
 			return Tail
 		}
 	}
-	if !q.WRED.ECN && !q.WRED.Drop || !q.hit() {
+	w := &q.WRED[colour]
+	if !w.ECN && !w.Drop || !q.hit(w) {
 		return Admitted
 	}
 	switch {
-	case ecnCapable && q.WRED.ECN:
+	case ecnCapable && w.ECN:
 		q.Marked++
 		return Marked
-	case q.WRED.Drop:
+	case w.Drop:
 		q.DroppedWRED++
 		return WREDDrop
 	}
 	return Admitted
+}
+
+// asked counts the verdict on a packet of n bytes.
+func (c *ColourCounts) asked(v Verdict, n uint32) {
+	switch {
+	case v == Marked:
+		c.Marked++
+	case v > Marked:
+		c.Dropped++
+		c.DroppedBytes += uint64(n)
+		if v == WREDDrop {
+			c.DroppedWRED++
+		}
+	}
 }
 
 // limit returns the maximum number of cells that the queue may hold beyond its reserved ones.
@@ -270,8 +332,7 @@ func (q *Queue[T]) limit(free uint64) uint64 {
 }
 
 // hit reports whether WRED hits a packet in the queue's current state.
-func (q *Queue[T]) hit() bool {
-	w := &q.WRED
+func (q *Queue[T]) hit(w *WRED) bool {
 	switch {
 	case q.bytes < w.Min:
 		return false
@@ -284,20 +345,30 @@ func (q *Queue[T]) hit() bool {
 	return hi < phi || hi == phi && lo < plo
 }
 
-// Dequeue removes the next packet. The port must hold a packet. It returns the packet and its queue.
+// Dequeue removes the next packet. The port must hold a packet that its shapers let leave. It returns the packet and
+// its queue.
 func (p *Port[T]) Dequeue() (what T, queue int) {
-	if s := p.busy & p.strict; s != 0 {
+	if s := p.busy & p.strict &^ p.held; s != 0 {
 		queue = bits.Len32(s) - 1
 	} else {
 		queue = p.roundRobin()
 	}
-	return p.dequeue(queue).what, queue
+	it := p.dequeue(queue)
+	if it.colour != Green {
+		n := &p.queues[queue].Coloured[it.colour-1]
+		n.Dequeued++
+		n.DequeuedBytes += uint64(it.bytes)
+	}
+	if p.Shaped() {
+		p.spend(queue, uint64(it.bytes))
+	}
+	return it.what, queue
 }
 
 // roundRobin returns the queue to be served next, and charges its first packet.
 func (p *Port[T]) roundRobin() int {
 	for {
-		if waiting := p.busy &^ p.strict; waiting>>p.turn&1 == 0 { // its turn, and those of other empty queues, end
+		if waiting := p.busy &^ p.strict &^ p.held; waiting>>p.turn&1 == 0 { // turns of empty and held queues end
 			later := waiting >> p.turn << p.turn
 			if later == 0 {
 				later = waiting
@@ -348,8 +419,11 @@ func (q *Queue[T]) cost() uint64 {
 	if q.Discipline.Packets {
 		return 1
 	}
-	return max(uint64(q.items.First().bytes)+fcs, minFrame)
+	return frameBytes(uint64(q.items.First().bytes))
 }
+
+// frameBytes returns the bytes of a frame with FCS.
+func frameBytes(n uint64) uint64 { return max(n+fcs, minFrame) }
 
 // dequeue removes the first packet of a queue.
 func (p *Port[T]) dequeue(i int) item[T] {
