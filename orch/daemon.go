@@ -61,6 +61,7 @@ type Daemon struct {
 	resolved  map[Dep]struct{} // dependencies resolved since the handler was last called
 
 	watch      *drift.Watch
+	fixed      fixed             // rows of STATE_DB that describe the ASIC
 	compared   map[*swss.DB]bool // databases from which the daemon consumes tables
 	flushCount string            // counts of the commands that empty databases, as text; "" before the first look
 	onFlush    []func()

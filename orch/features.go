@@ -43,7 +43,7 @@ func (f *Features) Can(feature, unsupported string) {
 // Publish writes the records of all features to STATE_DB SWITCH_CAPABILITY, in one write. If the row lists only some
 // features, managers assume that the switch does not offer the others.
 func (f *Features) Publish(ctx context.Context) error {
-	return swss.NewTable(f.daemon.redis.DB(swss.StateDB), schema.StateSwitchCap).Set(ctx, schema.SwitchKey, f.can)
+	return f.daemon.Fix(ctx, schema.StateSwitchCap, schema.SwitchKey, f.can)
 }
 
 func (f *Features) row(ctx context.Context, t Task) error {

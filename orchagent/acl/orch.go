@@ -420,11 +420,12 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		whole[schema.FieldACLActions+s.stage] = actionList(c)
 	}
 	whole[schema.FieldPacketActions] = strings.Join(o.packetWords(ctx), ",")
-	state := cfg.Redis.DB(swss.StateDB)
-	if err := swss.NewTable(state, schema.StateACLStageCap).SetMany(ctx, rows); err != nil {
-		return err
+	for _, stage := range slices.Sorted(maps.Keys(rows)) {
+		if err := cfg.Daemon.Fix(ctx, schema.StateACLStageCap, stage, rows[stage]); err != nil {
+			return err
+		}
 	}
-	return swss.NewTable(state, schema.StateSwitchCap).Set(ctx, "switch", whole)
+	return cfg.Daemon.Fix(ctx, schema.StateSwitchCap, schema.SwitchKey, whole)
 }
 
 // packetWords returns, in order, the words of PACKET_ACTION that the switch implements. If the switch does not answer,
