@@ -121,7 +121,8 @@ func TestSwitchCapability(t *testing.T) {
 		b := newBench(t, saitest.Options{})
 		tt.limited.API = b.orch.asic.api
 		b.orch.asic.api = tt.limited
-		if err := b.orch.readLimits(b.Ctx, Config{Daemon: b.Daemon, Redis: b.Redis, Switch: b.orch.asic.crm.switchID}); err != nil {
+		cfg := Config{Daemon: b.Daemon, Redis: b.Redis, Switch: b.orch.asic.crm.switchID}
+		if err := b.orch.readLimits(b.Ctx, cfg); err != nil {
 			t.Fatal(err)
 		}
 		row, _, err := swss.NewTable(b.Redis.DB(swss.StateDB), "SWITCH_CAPABILITY").Get(b.Ctx, "switch")

@@ -77,8 +77,8 @@ func (a *asic) downWith(name string) []string {
 	return down
 }
 
-// removeFromASIC removes a port object. If the ASIC refuses, it first removes the SerDes settings that the ASIC may have
-// created with the port: the port is in use while they exist.
+// removeFromASIC removes a port object. If the ASIC refuses, it first removes the SerDes settings that the ASIC may
+// have created with the port: the port is in use while they exist.
 func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
 	err := a.remove(ctx, sai.ObjectTypePort, oid)
 	if _, answered := sai.StatusOf(err); err != nil && answered {
