@@ -108,7 +108,7 @@ func (d *decision) trap(
 			}
 			g.Traps = append(g.Traps, id)
 			if why := d.refused[id]; why != "" {
-				bad = append(bad, why)
+				bad = addOnce(bad, why)
 				continue
 			}
 			added++
@@ -145,12 +145,20 @@ func (d *decision) defaultTrap(
 			g.Traps = append(g.Traps, id)
 			any = true
 			if why := d.refused[id]; why != "" {
-				bad = append(bad, why)
+				bad = addOnce(bad, why)
 			}
 		}
 	}
 	groups[t.Group] = g
 	return any, strings.Join(bad, "; ")
+}
+
+// addOnce adds a reason unless the list has it: all traps of a group may be refused for the same reason.
+func addOnce(list []string, reason string) []string {
+	if slices.Contains(list, reason) {
+		return list
+	}
+	return append(list, reason)
 }
 
 func trapThing(id string) string { return "trap " + id }
