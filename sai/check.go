@@ -30,7 +30,7 @@ func (v *Validator) CheckRemove(k Key) error {
 	return nil
 }
 
-// CheckGet checks a get and its placeholders: a list must have at least one item.
+// CheckGet checks a get and its placeholders. A list without items is a question for its length.
 func (v *Validator) CheckGet(k Key, want []Attr) error {
 	t := k.objectType()
 	if len(want) == 0 {
@@ -50,9 +50,6 @@ func (v *Validator) CheckGet(k Key, want []Attr) error {
 			return fault("get", t, a.ID, StatusInvalidParameter, err.Error())
 		}
 		v.scratch = text[:0]
-		if n, list := ListLen(a.Value); list && n == 0 {
-			return fault("get", t, a.ID, StatusInvalidParameter, "the placeholder of a list needs room for at least one item")
-		}
 	}
 	return v.checkExists("get", k)
 }

@@ -3,6 +3,7 @@ package saisim
 import (
 	"net/netip"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
@@ -38,6 +39,14 @@ func (c *Chip) Describe() *record.Graph {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Graph()
+}
+
+// WithoutEffect returns the attributes that the chip stores without effect on packets, and the statistics that it
+// answers with 0 without counting.
+func (c *Chip) WithoutEffect() []objects.WithoutEffect {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.objects.WithoutEffect()
 }
 
 // FrameCounts returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the

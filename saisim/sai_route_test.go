@@ -393,3 +393,39 @@ func TestSAINextHopGroup(t *testing.T) {
 			refused: []refusal{{sai.Uint(0), sai.StatusInvalidParameter}}},
 	}})
 }
+
+// A neighbour with the broadcast address, at the interface of a VLAN, is a directed broadcast: the packet is routed to
+// all ports of the VLAN, unless the VLAN floods no broadcasts.
+func TestSAIDirectedBroadcast(t *testing.T) {
+	everybody := sai.MAC{255, 255, 255, 255, 255, 255}
+	mac := sai.Attr{ID: sai.NeighborEntryAttrDstMACAddress, Value: everybody}
+	d := newDUT(t)
+	d.boot()
+	d.unbridge(0)
+	d.rif(0)
+	vlan := d.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN,
+		sai.RouterInterfaceAttrVLANID, d.vlan1().OID, sai.RouterInterfaceAttrSrcMACAddress, rifMAC(1),
+		sai.RouterInterfaceAttrVirtualRouterID, d.ofSwitch(sai.SwitchAttrDefaultVirtualRouterID))
+	d.known[rifNames[1]] = vlan
+	refused := d.CreateEntry(d.Context(), sai.NeighborEntry{Switch: d.sw, RIF: d.known[rifNames[0]], IP: at4(0, 255)},
+		[]sai.Attr{mac})
+	d.wantStatus("a directed broadcast out of a port", refused, sai.StatusInvalidParameter)
+	refused = d.CreateEntry(d.Context(), sai.NeighborEntry{Switch: d.sw, RIF: vlan, IP: at4(1, 254)},
+		attrs(sai.NeighborEntryAttrDstMACAddress, sai.MAC{1, 0, 0x5e, 0, 0, 1}))
+	d.wantStatus("a neighbour with another group address", refused, sai.StatusInvalidParameter)
+	d.neighbor(1, at4(1, 255), 0, mac)
+	toAll := packet(0, at4(0, 9), at4(1, 255), 64, 100)
+	out := routed(toAll, 1, 0)
+	copy(out, everybody[:])
+	row := func(name string, in frames, want frames) {
+		d.Helper()
+		d.observe(&specRow{name: name, in: in, with: want}, name, want)
+	}
+	row("to all ports of the VLAN", in(toAll), at(out, 1, 2))
+	fromVLAN := changed(packet(0, at4(1, 9), at4(1, 255), 64, 100), 0, 2, 0, 0, 0, 1, 1)
+	back := routed(fromVLAN, 1, 0)
+	copy(back, everybody[:])
+	row("from the VLAN, also back to the port where it arrived", frames{{1, fromVLAN}}, at(back, 1, 2))
+	d.set(d.vlan1(), sai.VLANAttrBroadcastFloodControlType, sai.VLANFloodControlTypeNone)
+	row("in a VLAN without broadcasts", in(toAll), nil)
+}

@@ -7,16 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tamtam/saisim"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 )
 
 func newProfile() *cobra.Command {
-	c := &cobra.Command{Use: "profile list|show|check|graph",
+	c := &cobra.Command{Use: "profile list|show|check|graph|stored",
 		Short: "List and check chip profiles: the sizes and speeds of a simulated ASIC",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("want list, show NAME, check FILE or graph NAME")
+			return usagef("want list, show NAME, check FILE, graph NAME or stored NAME")
 		}}
 	c.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the profiles that come with tamtam",
@@ -49,8 +50,37 @@ func newProfile() *cobra.Command {
 				return err
 			}},
 		newProfileGraph(),
+		newProfileStored(),
 	)
 	return c
+}
+
+func newProfileStored() *cobra.Command {
+	return &cobra.Command{
+		Use: "stored NAME|FILE", Args: cobra.ExactArgs(1),
+		Short: "List the SAI attributes and statistics that a chip accepts without effect",
+		Long: `List the SAI attributes that a chip stores and checks without effect on packets, and the statistics that it
+answers with 0 without counting, each with the reason. The chip refuses all other attributes that it does not implement.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := profile.Load(args[0])
+			if err != nil {
+				return err
+			}
+			chip, err := saisim.New(saisim.Config{Profile: p})
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', 0)
+			for _, x := range chip.WithoutEffect() {
+				how := "stored, no effect"
+				if x.Counts {
+					how = "0, not counted"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\n", x.Name, how, x.Why)
+			}
+			return w.Flush()
+		},
+	}
 }
 
 func newProfileGraph() *cobra.Command {

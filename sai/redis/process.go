@@ -272,9 +272,6 @@ func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*pro
 		return nil, fmt.Errorf("get %s: no attribute asked for: %w", k, sai.StatusInvalidParameter)
 	}
 	for i, a := range want {
-		if n, list := sai.ListLen(a.Value); list && n == 0 {
-			return nil, fmt.Errorf("get %s: %s has no room: %w", k, a.ID, sai.StatusInvalidParameter)
-		}
 		want[i].Value = sai.MapOIDs(a.Value, func(sai.OID) sai.OID { return sai.NullOID })
 	}
 	got, err := p.backend.Get(ctx, real, want)

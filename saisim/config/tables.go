@@ -113,6 +113,7 @@ type QoS struct {
 	DefaultTC uint8      // traffic class of all other frames
 	Queue     *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
 	Queues    []tm.Settings
+	Shaper    tm.Shaper // shaper of the port
 }
 
 // A LAG is a link aggregation group. Bridging uses its VLAN settings, not its ports' settings.

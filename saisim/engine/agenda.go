@@ -83,6 +83,24 @@ func (a *agenda) unlink(i Cycle, at *uint16) {
 	}
 }
 
+// cancel removes a pending event.
+func (a *agenda) cancel(e event) {
+	i, n := e.at%wheelSpan, e.number()
+	for at := &a.list[i]; *at != 0; at = &a.next[*at] {
+		if *at == n {
+			a.unlink(i, at)
+			return
+		}
+	}
+	all := a.far
+	a.far = a.far[:0]
+	for _, f := range all { // pushing overwrites only what has been read
+		if f != e {
+			a.far.push(f)
+		}
+	}
+}
+
 // remove deletes the event with the given key, if there is one. It scans all events, so it is for control calls only.
 func (a *agenda) remove(key uint32) {
 	var kept heap[event]

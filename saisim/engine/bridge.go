@@ -34,13 +34,18 @@ func (c *bridge) member(l *lag, pk *packet) *port {
 func (c *bridge) forward(pk *packet) drop.Reason {
 	v := c.vlans[pk.vid]
 	if pk.h.dmac>>40&1 != 0 {
-		if pk.h.dmac == 0xffffffffffff && v.noBroadcast || pk.h.dmac != 0xffffffffffff && v.noMulticast {
-			return drop.Miss
-		}
-		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
-		return drop.NoDestination
+		return pk.toGroup(v, pk.h.dmac)
 	}
 	return c.toMAC(pk, v, pk.h.dmac)
+}
+
+// toGroup sends the packet to a group address in a VLAN.
+func (pk *packet) toGroup(v *vlan, mac uint64) drop.Reason {
+	if mac == broadcast && v.noBroadcast || mac != broadcast && v.noMulticast {
+		return drop.Miss
+	}
+	pk.verdict.kind, pk.verdict.vlan = toVLAN, v
+	return drop.NoDestination
 }
 
 // toMAC sends the packet to a unicast address in a VLAN.

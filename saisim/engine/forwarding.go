@@ -82,7 +82,8 @@
 //     is down. Reason same-interface if the frame arrived at that interface, and its loopback action is to drop. If the
 //     IP packet is longer than the interface's MTU: trap l3_mtu_error, reason l3-mtu.
 //  9. The frame leaves by the port or LAG, without a VLAN tag. If the interface out is on a VLAN, the frame is sent to
-//     the neighbour's MAC address as in 5 above, but may also leave by the port where it arrived.
+//     the neighbour's MAC address as in 5 above, but may also leave by the port where it arrived. The broadcast address
+//     as that of a neighbour (directed broadcast, RFC 2644) floods the VLAN, if the VLAN floods broadcasts.
 //
 // In the egress pipe, the forwarded copies get the MAC addresses of the neighbour and of the interface. Their TTL is
 // one less, and they have the DSCP that an ACL set. The IPv4 checksum is updated (RFC 1624). Copies for the CPU and for

@@ -29,6 +29,7 @@ type port struct {
 	// paced is true if the scheduler will run again by itself: a classDequeue event is pending, or the port waits for
 	// the egress pipe.
 	paced   bool
+	shaped  bool // true if the port or one of its queues has a shaper
 	rate    lineRate
 	rxFree  instant   // earliest timestamp point of the next frame
 	came    Cycle     // arrival of the last frame, ignoring overtaken frames
@@ -38,6 +39,7 @@ type port struct {
 	class   qosClass
 	queues  *tm.Port[*copyOf]
 	txFree  instant      // earliest preamble of the next frame
+	wakes   Cycle        // cycle of the pending classDequeue event, if shaped
 	off     shortcuts    // shortcuts that are closed to packets that arrive or leave here; derived
 	sampled [2]*sampling // by stage: the sampler; nil means none; derived
 	mirror  [2]uint64    // mirror sessions as bits, by stage; derived from mirrors

@@ -37,9 +37,12 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		p.sampling[stage].rebind(at[*sampler](c.core, id))
 	}
 	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
+	p.queues.Fill(uint64(c.now))
 	for i, s := range r.QoS.Queues {
 		p.queues.Configure(i, s)
 	}
+	p.queues.Shape(r.QoS.Shaper)
+	c.queues.reshape(p)
 	if p.mbps != r.Mbps {
 		c.setSpeed(p, r.Mbps)
 	}

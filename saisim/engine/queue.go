@@ -25,6 +25,7 @@ type queues struct {
 // reset empties the buffer and resets the scheduling.
 func (c *queues) reset() {
 	c.buffer = tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
+	c.buffer.Hz = c.prof.ClockHz
 	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
 }
 
@@ -41,7 +42,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // no wait
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped { // no wait
 		c.goOn(p, cp, ecn)
 		return
 	}
@@ -65,6 +66,8 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	if !p.paced {
 		c.offer(p)
+	} else if p.shaped {
+		c.hasten(p)
 	}
 }
 
@@ -93,6 +96,8 @@ func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
 // schedules the port, or lets it wait for the egress pipe.
 func (c *queues) offer(p *port) {
 	switch {
+	case p.shaped && c.mayLeave(p) > c.now:
+		c.wake(p, c.mayLeave(p))
 	case p.txFree.cycle > c.now+c.egressCycles:
 		// Just in time for the MAC to send frame after frame without a pause.
 		p.paced = true
@@ -120,7 +125,7 @@ func (c *queues) stopWaiting(p *port) {
 // due handles a port whose scheduler is due: the port waits for the egress pipe. If the port's speed has changed, so
 // that it is too early, due schedules the port again.
 func (c *queues) due(p *port) {
-	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed has changed in the meantime
+	if p.shaped && c.mayLeave(p) > c.now || p.txFree.cycle > c.now+c.egressCycles { // speed or shaper have changed
 		c.offer(p)
 		return
 	}
@@ -139,6 +144,9 @@ func (c *queues) serve() {
 // it again.
 func (c *queues) dequeue(p *port) {
 	p.paced = false
+	if p.shaped {
+		p.queues.Fill(uint64(c.now))
+	}
 	cp, _ := p.queues.Dequeue()
 	if p.fill != nil {
 		p.fill[cp.queue].add(cp, -int64(cp.buffered()))

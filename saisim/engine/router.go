@@ -154,7 +154,11 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	switch {
 	case r.vlan != nil:
 		pk.vid = r.vlan.id
-		why = c.bridge.toMAC(pk, r.vlan, hop.mac)
+		if hop.mac == broadcast { // a directed broadcast
+			why = pk.toGroup(r.vlan, hop.mac)
+		} else {
+			why = c.bridge.toMAC(pk, r.vlan, hop.mac)
+		}
 	case r.lag != nil:
 		pk.verdict.kind, pk.verdict.lag = toLAG, r.lag
 	default:

@@ -111,6 +111,7 @@ func (p *port) closed(recorders uint64) shortcuts {
 		closing{cutAdmission, !bridged || p.in.untaggedRIF != nil},
 		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
+		closing{cutEgress, p.shaped}, // frames may have to wait in their queue
 		closing{cutEgress | cutMAC, !p.up},
 	)
 }

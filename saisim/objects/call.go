@@ -199,7 +199,9 @@ func (s *Store) Stats(k sai.Key, ids []sai.StatID) ([]uint64, error) {
 	}
 	out := make([]uint64, len(ids))
 	for i, id := range ids {
-		out[i] = kd.stat(o, id) - o.cleared[id]
+		if kd.uncounted[id] == "" {
+			out[i] = kd.stat(o, id) - o.cleared[id]
+		}
 	}
 	return out, nil
 }
@@ -211,7 +213,7 @@ func (s *Store) ClearStats(k sai.Key, ids []sai.StatID) error {
 		return err
 	}
 	for _, id := range ids {
-		if kd.clear == nil || !kd.clear(o, id) {
+		if kd.uncounted[id] == "" && (kd.clear == nil || !kd.clear(o, id)) {
 			o.clear(id, kd.stat(o, id))
 		}
 	}
@@ -223,7 +225,7 @@ func (s *Store) statsOf(k sai.Key, ids []sai.StatID) (*object, *kind, error) {
 		return nil, nil, err
 	}
 	o, kd := s.find(k), s.kinds[typeOf(k)]
-	if o == nil || kd == nil || kd.stat == nil {
+	if o == nil || kd == nil || kd.countsNothing() {
 		return nil, nil, refuse("get stats", typeOf(k), 0, sai.StatusNotSupported, "the chip counts nothing there")
 	}
 	for _, id := range ids {

@@ -35,8 +35,9 @@ func (s *Store) EnumCapability(id sai.AttrID) ([]sai.Enum, error) {
 
 // StatsCapability returns the counters that objects of a type have.
 func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
-	if k := s.kinds[t]; k != nil && k.stat != nil {
+	if k := s.kinds[t]; k != nil && !k.countsNothing() {
 		stats := slices.Clone(k.stats)
+		stats = append(stats, sortedStats(k.uncounted)...)
 		if k.more != nil {
 			stats = append(stats, k.more()...)
 		}

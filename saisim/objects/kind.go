@@ -15,6 +15,10 @@ type kind struct {
 	attrs []sai.AttrID // attributes that the chip implements
 	// values rejects values that the chip accepts in no state. It must not use other objects. It is called like check.
 	values func(o *object) error
+	// stored holds attributes that the chip stores and checks although they have no effect on packets, and uncounted
+	// counters that it answers although it counts nothing. Each has the reason: see [Store.WithoutEffect].
+	stored    map[sai.AttrID]string
+	uncounted map[sai.StatID]string
 	// check rejects combinations of attributes that the chip does not support. It is called before create, and before
 	// set with the object as it will be.
 	check func(o *object) error
@@ -45,10 +49,16 @@ type kind struct {
 	enums map[sai.AttrID][]sai.Enum
 }
 
-func (k *kind) has(id sai.AttrID) bool { return slices.Contains(k.attrs, id) }
+func (k *kind) has(id sai.AttrID) bool {
+	_, stored := k.stored[id]
+	return stored || slices.Contains(k.attrs, id)
+}
+
+func (k *kind) countsNothing() bool { return k.stat == nil && len(k.uncounted) == 0 }
 
 func (k *kind) counts(id sai.StatID) bool {
-	return slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
+	_, answered := k.uncounted[id]
+	return answered || slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
 }
 
 // implements rejects values that the chip does not implement. For attributes that the chip does not have, it accepts

@@ -20,7 +20,7 @@ func (rt *router) neighborKind() *kind {
 			return config.Neighbor{
 				Interface: config.ID(k.RIF), IP: k.IP, MAC: m, Action: o.does(sai.NeighborEntryAttrPacketAction),
 				HostRoute: !o.flag(sai.NeighborEntryAttrNoHostRoute),
-			}, nil
+			}, rt.checkNeighborMAC(k.RIF, sai.MAC(m))
 		},
 		made: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, 1) },
 		gone: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1) },
@@ -30,13 +30,28 @@ func (rt *router) neighborKind() *kind {
 	}
 }
 
+// isBroadcast reports whether an address is that of all hosts of a VLAN, for directed broadcasts.
+func isBroadcast(m sai.MAC) bool { return m == sai.MAC{255, 255, 255, 255, 255, 255} }
+
+// checkNeighborMAC rejects the broadcast address of a neighbour, unless its interface is on a VLAN.
+func (rt *router) checkNeighborMAC(rif sai.OID, m sai.MAC) error {
+	r, _ := row[config.Interface](rt.core, rif)
+	if _, onVLAN := config.Find[config.VLAN](rt.tables, r.On); onVLAN && isBroadcast(m) {
+		return nil
+	}
+	return unicast(sai.NeighborEntryAttrDstMACAddress, m)
+}
+
 func neighborValues(o *object) error {
 	k := o.key.Entry.(sai.NeighborEntry)
 	if !k.IP.IsValid() || k.IP.IsMulticast() || k.IP.IsUnspecified() || k.IP.Zone() != "" {
 		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "ip %s, want a unicast address",
 			k.IP)
 	}
-	return unicast(sai.NeighborEntryAttrDstMACAddress, sai.MAC(o.mac(sai.NeighborEntryAttrDstMACAddress)))
+	if m := sai.MAC(o.mac(sai.NeighborEntryAttrDstMACAddress)); !isBroadcast(m) {
+		return unicast(sai.NeighborEntryAttrDstMACAddress, m)
+	}
+	return nil
 }
 
 func (rt *router) checkNeighbor(o *object) error {

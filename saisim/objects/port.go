@@ -33,16 +33,22 @@ func (ps *ports) portKind() *kind {
 		attrs: []sai.AttrID{
 			sai.PortAttrHWLaneList, sai.PortAttrSpeed, sai.PortAttrAdminState, sai.PortAttrMTU,
 			sai.PortAttrPortVLANID, sai.PortAttrDefaultVLANPriority, sai.PortAttrDropTagged, sai.PortAttrDropUntagged,
-			sai.PortAttrIngressACL, sai.PortAttrEgressACL, sai.PortAttrTAMObject, sai.PortAttrMetaData,
+			sai.PortAttrIngressACL, sai.PortAttrEgressACL, sai.PortAttrTAMObject,
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
 			sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable,
 			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
+			sai.PortAttrQoSSchedulerProfileID,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
 			sai.PortAttrSupportedAutoNegMode, sai.PortAttrSupportedBreakoutModeType, sai.PortAttrNumberOfIngressPriorityGroups,
 			sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
-			sai.PortAttrPortSerdesID,
+			sai.PortAttrPortSerdesID, sai.PortAttrQoSMaximumHeadroomSize,
+		},
+		stored: map[sai.AttrID]string{
+			sai.PortAttrMetaData:                    "packets have no metadata of their port",
+			sai.PortAttrQoSIngressBufferProfileList: noIngress,
+			sai.PortAttrQoSEgressBufferProfileList:  "the pools of queues have no limit per port",
 		},
 		create: ps.createPort,
 		row:    ps.portRow,
@@ -67,7 +73,8 @@ type port struct {
 	unplugged bool // true if the port has no link
 	stampMTU  uint32
 	lost      lost
-	queues    []*object
+	// parts holds the objects that come and go with the port, such as its queues.
+	parts, queues, schedulers, priorityGroups []*object
 	uses
 }
 
@@ -103,7 +110,7 @@ func (ps *ports) createPort(o *object) error {
 	return nil
 }
 
-// portMade gives a new port its lanes and queues, and sends a notification if it is up.
+// portMade gives a new port its lanes and parts, and sends a notification if it is up.
 func (ps *ports) portMade(o *object) {
 	p, ok := o.self.(*port)
 	if !ok {
@@ -112,7 +119,7 @@ func (ps *ports) portMade(o *object) {
 	for _, l := range p.lanes {
 		ps.lanes[l] = p
 	}
-	ps.makeQueues(p)
+	ps.makeParts(p)
 	if o.oper() == sai.PortOperStatusUp {
 		ps.portChanged(o)
 	}
@@ -185,6 +192,15 @@ func (ps *ports) checkPort(o *object, p *port) error {
 	); err != nil {
 		return err
 	}
+	for _, list := range []struct {
+		id      sai.AttrID
+		ingress bool
+	}{{sai.PortAttrQoSIngressBufferProfileList, true}, {sai.PortAttrQoSEgressBufferProfileList, false}} {
+		profiles, _ := o.attr(list.id).(sai.OIDs)
+		if err := ps.checkProfiles(list.id, list.ingress, profiles...); err != nil {
+			return err
+		}
+	}
 	if err := ps.checkTAMs(o, sai.PortAttrTAMObject, sai.TAMBindPointTypePort); err != nil {
 		return err
 	}
@@ -250,9 +266,9 @@ func (ps *ports) removePort(o *object) error {
 	for _, l := range p.lanes {
 		ps.lanes[l] = nil
 	}
-	for _, q := range p.queues {
-		delete(ps.objects, q.key.OID)
-		ps.valid.Removed(q.key)
+	for _, x := range p.parts {
+		delete(ps.objects, x.key.OID)
+		ps.valid.Removed(x.key)
 	}
 	return nil
 }
@@ -295,10 +311,16 @@ func (ps *ports) getPort(o *object, id sai.AttrID) sai.Value {
 		return sai.Uint(len(p.queues))
 	case sai.PortAttrQoSQueueList:
 		return oidsOf(p.queues)
-	case sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrNumberOfIngressPriorityGroups:
-		return sai.Uint(0)
-	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
-		return sai.OIDs{} // schedulers belong to queues, and the chip has no priority groups
+	case sai.PortAttrNumberOfIngressPriorityGroups:
+		return sai.Uint(len(p.priorityGroups))
+	case sai.PortAttrIngressPriorityGroupList:
+		return oidsOf(p.priorityGroups)
+	case sai.PortAttrQoSMaximumHeadroomSize:
+		return sai.Uint(0) // SAI's value for no limit of a port
+	case sai.PortAttrQoSNumberOfSchedulerGroups:
+		return sai.Uint(len(p.schedulers))
+	case sai.PortAttrQoSSchedulerGroupList:
+		return oidsOf(p.schedulers)
 	case sai.PortAttrSupportedFecMode:
 		return sai.Enums{sai.PortFecModeNone}
 	case sai.PortAttrSupportedBreakoutModeType:

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
 	"tamtam/saisim/tm"
 )
 
@@ -25,10 +26,11 @@ type bufferProfile struct {
 	limit    tm.Limit
 }
 
-// A bufferPool is a BUFFER_POOL object: a pool of the packet memory.
+// A bufferPool is a BUFFER_POOL object: a pool of the packet memory. Ingress pools have no index.
 type bufferPool struct {
-	index int
-	cells uint64
+	index   int
+	cells   uint64
+	ingress bool
 }
 
 // A qosMap is a QOS_MAP object. Its single non-nil array never changes: a new list makes a new array.
@@ -58,25 +60,58 @@ func profileKind[T any](q *qos, k *kind, make func(o *object) (T, error)) *kind 
 	return k
 }
 
-// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets. The chip does not shape
-// traffic, so it has no bandwidth attributes.
+// A scheduler is a SCHEDULER object.
+type scheduler struct {
+	discipline tm.Discipline
+	shaper     tm.Shaper
+}
+
+// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets, and a shaper. A port uses
+// only the shaper of its scheduler.
 func (q *qos) schedulerKind() *kind {
+	const noGuarantee = "queues share the rate of a port by weight and priority only"
 	return profileKind(q, &kind{
-		max:   q.prof.Schedulers,
-		attrs: []sai.AttrID{sai.SchedulerAttrSchedulingType, sai.SchedulerAttrSchedulingWeight, sai.SchedulerAttrLabel},
-	}, func(o *object) (tm.Discipline, error) {
-		d := tm.Discipline{Weight: uint32(o.number(sai.SchedulerAttrSchedulingWeight))}
-		switch o.enum(sai.SchedulerAttrSchedulingType) {
-		case sai.SchedulingTypeStrict:
-			d.Strict = true
-		case sai.SchedulingTypeWrr:
-			d.Packets = true
+		max: q.prof.Schedulers,
+		attrs: []sai.AttrID{
+			sai.SchedulerAttrSchedulingType, sai.SchedulerAttrSchedulingWeight, sai.SchedulerAttrLabel,
+			sai.SchedulerAttrMeterType, sai.SchedulerAttrMaxBandwidthRate, sai.SchedulerAttrMaxBandwidthBurstRate,
+		},
+		stored: map[sai.AttrID]string{
+			sai.SchedulerAttrMinBandwidthRate: noGuarantee, sai.SchedulerAttrMinBandwidthBurstRate: noGuarantee,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.SchedulerAttrMeterType: {sai.MeterTypePackets, sai.MeterTypeBytes},
+		},
+	}, func(o *object) (s scheduler, err error) {
+		s.shaper = tm.Shaper{
+			Rate: o.number(sai.SchedulerAttrMaxBandwidthRate), Burst: o.number(sai.SchedulerAttrMaxBandwidthBurstRate),
+			Packets: o.enum(sai.SchedulerAttrMeterType) == sai.MeterTypePackets,
 		}
-		if !d.Strict && (d.Weight < 1 || d.Weight > 100) {
-			return d, badCreate(sai.SchedulerAttrSchedulingWeight, sai.StatusInvalidParameter, "%d, want 1 to 100", d.Weight)
+		if most := engine.MaxBurst(q.prof.ClockHz); s.shaper.Burst > most {
+			return s, badCreate(sai.SchedulerAttrMaxBandwidthBurstRate, sai.StatusInvalidParameter,
+				"a burst of %d, want at most %d", s.shaper.Burst, most)
 		}
-		return d, nil
+		if s.shaper.Rate == 0 {
+			s.shaper = tm.Shaper{}
+		}
+		s.discipline, err = disciplineOf(o)
+		return s, err
 	})
+}
+
+// disciplineOf returns how a scheduler serves a queue.
+func disciplineOf(o *object) (tm.Discipline, error) {
+	d := tm.Discipline{Weight: uint32(o.number(sai.SchedulerAttrSchedulingWeight))}
+	switch o.enum(sai.SchedulerAttrSchedulingType) {
+	case sai.SchedulingTypeStrict:
+		d.Strict = true
+	case sai.SchedulingTypeWrr:
+		d.Packets = true
+	}
+	if !d.Strict && (d.Weight < 1 || d.Weight > 100) {
+		return d, badCreate(sai.SchedulerAttrSchedulingWeight, sai.StatusInvalidParameter, "%d, want 1 to 100", d.Weight)
+	}
+	return d, nil
 }
 
 // wredKind returns the kind of WRED profiles. All packets in queues are green, since the chip does not meter them.
@@ -107,16 +142,27 @@ func (q *qos) wredKind() *kind {
 	})
 }
 
-// bufferPoolKind returns the kind of buffer pools, which egress queues share. The cells outside all pools are the pool
-// of the queues without a profile.
+// bufferPoolKind returns the kind of buffer pools. Egress queues share an egress pool. The cells outside all egress
+// pools are the pool of the queues without a profile. Ingress pools are for the profiles of priority groups.
 func (q *qos) bufferPoolKind() *kind {
 	k := &kind{
 		max: q.prof.BufferPools,
 		attrs: []sai.AttrID{
 			sai.BufferPoolAttrType, sai.BufferPoolAttrSize, sai.BufferPoolAttrThresholdMode, sai.BufferPoolAttrSharedSize,
+			sai.BufferPoolAttrXoffSize,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.BufferPoolAttrType: {sai.BufferPoolTypeEgress}},
+		stored: map[sai.AttrID]string{
+			sai.BufferPoolAttrType:     "INGRESS: " + noIngress + "; its statistics are 0",
+			sai.BufferPoolAttrXoffSize: noIngress,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.BufferPoolAttrType: {sai.BufferPoolTypeEgress, sai.BufferPoolTypeIngress},
+		},
 		create: func(o *object) error {
+			if o.enum(sai.BufferPoolAttrType) == sai.BufferPoolTypeIngress {
+				o.self = &bufferPool{ingress: true}
+				return nil
+			}
 			b := &bufferPool{index: 1}
 			for slices.ContainsFunc(q.pools, func(x *bufferPool) bool { return x.index == b.index }) {
 				b.index++
@@ -124,8 +170,12 @@ func (q *qos) bufferPoolKind() *kind {
 			o.self = b
 			return nil
 		},
-		row:  q.poolRow,
-		made: func(o *object) { q.pools = append(q.pools, o.self.(*bufferPool)) },
+		row: q.poolRow,
+		made: func(o *object) {
+			if b := o.self.(*bufferPool); !b.ingress {
+				q.pools = append(q.pools, b)
+			}
+		},
 		remove: func(o *object) error {
 			q.pools = slices.DeleteFunc(q.pools, func(x *bufferPool) bool { return x == o.self.(*bufferPool) })
 			return nil
@@ -137,7 +187,11 @@ func (q *qos) bufferPoolKind() *kind {
 		},
 		stats: []sai.StatID{sai.BufferPoolStatCurrOccupancyBytes, sai.BufferPoolStatCurrOccupancyCells},
 		stat: func(o *object, id sai.StatID) uint64 {
-			used := q.engine.PoolUsed(o.self.(*bufferPool).index)
+			b := o.self.(*bufferPool)
+			if b.ingress {
+				return 0
+			}
+			used := q.engine.PoolUsed(b.index)
 			if id == sai.BufferPoolStatCurrOccupancyBytes {
 				return used * q.cellBytes()
 			}
@@ -148,22 +202,31 @@ func (q *qos) bufferPoolKind() *kind {
 	return k
 }
 
-// poolRow returns the row of a pool. The pool's cells, at least one, are taken from the pool of the queues without a
-// profile.
+// noIngress is the reason why what is configured at the ingress has no effect.
+const noIngress = "packets are not accounted at the ingress"
+
+// poolRow returns the row of a pool. The cells of an egress pool, at least one, are taken from the pool of the queues
+// without a profile. An ingress pool has no row.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)
 	for _, x := range q.pools {
-		if x != b {
+		if x != b && !b.ingress {
 			left -= x.cells
 		}
+	}
+	if xoff := o.number(sai.BufferPoolAttrXoffSize); xoff > 0 && (!b.ingress || xoff > bytes) {
+		return nil, badCreate(sai.BufferPoolAttrXoffSize, sai.StatusInvalidParameter,
+			"%d bytes, want 0, or at most the %d bytes of an ingress pool", xoff, bytes)
 	}
 	cells := bytes / q.cellBytes()
 	if cells == 0 || cells > left {
 		return nil, badCreate(sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
 			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, q.cellBytes(), left*q.cellBytes())
 	}
-	b.cells = cells
+	if b.cells = cells; b.ingress {
+		return nil, nil
+	}
 	return config.Pool{Index: b.index, Cells: cells}, nil
 }
 
@@ -177,12 +240,23 @@ func (q *qos) bufferProfileKind() *kind {
 			sai.BufferProfileAttrPoolID, sai.BufferProfileAttrReservedBufferSize, sai.BufferProfileAttrThresholdMode,
 			sai.BufferProfileAttrSharedDynamicTh, sai.BufferProfileAttrSharedStaticTh,
 		},
+		stored: map[sai.AttrID]string{
+			sai.BufferProfileAttrXoffTh: noIngress, sai.BufferProfileAttrXonTh: noIngress,
+			sai.BufferProfileAttrXonOffsetTh: noIngress,
+		},
 	}, func(o *object) (b bufferProfile, err error) {
 		pool, ok := self[*bufferPool](q.core, o.ref(sai.BufferProfileAttrPoolID))
 		if !ok {
 			return b, badCreate(sai.BufferProfileAttrPoolID, sai.StatusInvalidParameter, "want a buffer pool")
 		}
 		b.pool = pool
+		for _, id := range []sai.AttrID{
+			sai.BufferProfileAttrXoffTh, sai.BufferProfileAttrXonTh, sai.BufferProfileAttrXonOffsetTh,
+		} {
+			if n := o.number(id); n > 0 && !pool.ingress {
+				return b, badCreate(id, sai.StatusInvalidParameter, "%d bytes, want 0: the pool is at the egress", n)
+			}
+		}
 		reserved := o.number(sai.BufferProfileAttrReservedBufferSize)
 		if all := uint64(q.prof.Buffer.Cells) * q.cellBytes(); reserved > all {
 			return b, badCreate(sai.BufferProfileAttrReservedBufferSize, sai.StatusInvalidParameter, "%d bytes, the chip has %d",

@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"cmp"
+
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
@@ -9,26 +11,90 @@ import (
 
 // A queue is a QUEUE object: one of the queues of a port, with its scheduler, WRED and buffer profiles.
 type queue struct {
-	port      *port
-	index     int
-	scheduler *tm.Discipline // nil if it has none of its own
-	wred      *tm.WRED
-	buffer    *bufferProfile
+	port  *port
+	index int
+	group *object // its scheduler group
+	// scheduler is its own scheduler, and ofGroup that of its group, which is used if there is one. nil means none.
+	scheduler, ofGroup *scheduler
+	wred               *tm.WRED
+	buffer             *bufferProfile
 }
 
-// makeQueues makes the QUEUE objects of a new port.
-func (ps *ports) makeQueues(p *port) {
+// numPriorityGroups is the number of ingress priority groups of a port, one for each priority of PFC.
+const numPriorityGroups = 8
+
+// makeParts makes the objects that a new port has from the start: its queues, each with a scheduler group, and its
+// ingress priority groups.
+func (ps *ports) makeParts(p *port) {
+	port := p.o.key.OID
 	for i := range ps.prof.Queues {
-		q := &object{
-			key: sai.Obj(sai.ObjectTypeQueue, ps.newOID(sai.ObjectTypeQueue)), self: &queue{port: p, index: int(i)},
-			attrs: []sai.Attr{
-				{ID: sai.QueueAttrType, Value: sai.QueueTypeUnicast}, {ID: sai.QueueAttrPort, Value: p.o.key.OID},
-				{ID: sai.QueueAttrIndex, Value: sai.Uint(i)},
-			}}
-		p.queues = append(p.queues, q)
-		ps.objects[q.key.OID] = q
-		ps.valid.Found(q.key)
+		q := &queue{port: p, index: int(i)}
+		q.group = ps.part(p, sai.ObjectTypeSchedulerGroup, q, []sai.Attr{
+			{ID: sai.SchedulerGroupAttrPortID, Value: port}, {ID: sai.SchedulerGroupAttrLevel, Value: sai.Uint(0)},
+			{ID: sai.SchedulerGroupAttrMaxChilds, Value: sai.Uint(1)},
+			{ID: sai.SchedulerGroupAttrParentNode, Value: port},
+		})
+		p.schedulers = append(p.schedulers, q.group)
+		p.queues = append(p.queues, ps.part(p, sai.ObjectTypeQueue, q, []sai.Attr{
+			{ID: sai.QueueAttrType, Value: sai.QueueTypeUnicast}, {ID: sai.QueueAttrPort, Value: port},
+			{ID: sai.QueueAttrIndex, Value: sai.Uint(i)},
+			{ID: sai.QueueAttrParentSchedulerNode, Value: q.group.key.OID},
+		}))
 	}
+	for i := range numPriorityGroups {
+		p.priorityGroups = append(p.priorityGroups, ps.part(p, sai.ObjectTypeIngressPriorityGroup, nil, []sai.Attr{
+			{ID: sai.IngressPriorityGroupAttrPort, Value: port},
+			{ID: sai.IngressPriorityGroupAttrIndex, Value: sai.Uint(i)},
+		}))
+	}
+}
+
+// part makes an object that comes and goes with its port.
+func (ps *ports) part(p *port, t sai.ObjectType, self any, attrs []sai.Attr) *object {
+	o := &object{key: sai.Obj(t, ps.newOID(t)), self: self, attrs: attrs}
+	p.parts = append(p.parts, o)
+	ps.objects[o.key.OID] = o
+	ps.valid.Found(o.key)
+	return o
+}
+
+// priorityGroupKind returns the kind of ingress priority groups.
+func (ps *ports) priorityGroupKind() *kind {
+	k := &kind{
+		attrs: []sai.AttrID{sai.IngressPriorityGroupAttrPort, sai.IngressPriorityGroupAttrIndex},
+		stored: map[sai.AttrID]string{
+			sai.IngressPriorityGroupAttrBufferProfile: noIngress,
+		},
+		uncounted: map[sai.StatID]string{},
+		create:    refuseCreate(sai.ObjectTypeIngressPriorityGroup, "every port has its priority groups"),
+		remove:    refuseRemove("priority groups go with their port"),
+		check: func(o *object) error {
+			return ps.checkProfiles(sai.IngressPriorityGroupAttrBufferProfile, true,
+				o.ref(sai.IngressPriorityGroupAttrBufferProfile))
+		},
+	}
+	for id := sai.IngressPriorityGroupStatPackets; id <= sai.IngressPriorityGroupStatXoffRoomWatermarkCells; id++ {
+		k.uncounted[id] = noIngress
+	}
+	return k
+}
+
+// checkProfiles rejects buffer profiles of pools at the other side of the chip.
+func (ps *ports) checkProfiles(id sai.AttrID, ingress bool, profiles ...sai.OID) error {
+	for _, oid := range profiles {
+		if b, ok := self[*bufferProfile](ps.core, oid); ok && b.pool.ingress != ingress {
+			return badValue(id, sai.StatusInvalidParameter, "profile %s is of a pool at the %s, want one at the %s", oid,
+				side(!ingress), side(ingress))
+		}
+	}
+	return nil
+}
+
+func side(ingress bool) string {
+	if ingress {
+		return "ingress"
+	}
+	return "egress"
 }
 
 func (ps *ports) queueKind() *kind {
@@ -36,20 +102,61 @@ func (ps *ports) queueKind() *kind {
 		attrs: []sai.AttrID{
 			sai.QueueAttrType, sai.QueueAttrPort, sai.QueueAttrIndex,
 			sai.QueueAttrSchedulerProfileID, sai.QueueAttrWREDProfileID, sai.QueueAttrBufferProfileID,
+			sai.QueueAttrParentSchedulerNode,
 		},
 		create: refuseCreate(sai.ObjectTypeQueue, "every port has its queues"),
 		remove: refuseRemove("queues go with their port"),
-		set:    ps.setQueue,
+		check: func(o *object) error {
+			if group := o.self.(*queue).group.key.OID; o.ref(sai.QueueAttrParentSchedulerNode) != group {
+				return badValue(sai.QueueAttrParentSchedulerNode, sai.StatusNotSupported, "want the queue's own group, %s", group)
+			}
+			return ps.checkProfiles(sai.QueueAttrBufferProfileID, false, o.ref(sai.QueueAttrBufferProfileID))
+		},
+		set: ps.setQueue,
 	}
 	ps.addQueueStats(k)
 	return k
+}
+
+// schedulerGroupKind returns the kind of scheduler groups. Each queue has a group below its port. The scheduler of a
+// group replaces that of its queue, because a group has no other child between which it could choose.
+func (ps *ports) schedulerGroupKind() *kind {
+	return &kind{
+		attrs: []sai.AttrID{
+			sai.SchedulerGroupAttrChildCount, sai.SchedulerGroupAttrChildList, sai.SchedulerGroupAttrPortID,
+			sai.SchedulerGroupAttrLevel, sai.SchedulerGroupAttrMaxChilds, sai.SchedulerGroupAttrSchedulerProfileID,
+			sai.SchedulerGroupAttrParentNode,
+		},
+		create: refuseCreate(sai.ObjectTypeSchedulerGroup, "every queue has its group"),
+		remove: refuseRemove("scheduler groups go with their port"),
+		check: func(o *object) error {
+			if port := o.self.(*queue).port.o.key.OID; o.ref(sai.SchedulerGroupAttrParentNode) != port {
+				return badValue(sai.SchedulerGroupAttrParentNode, sai.StatusNotSupported, "want the port, %s", port)
+			}
+			return nil
+		},
+		set: func(o *object, a sai.Attr) error {
+			if q := o.self.(*queue); a.ID == sai.SchedulerGroupAttrSchedulerProfileID {
+				q.ofGroup, _ = self[*scheduler](ps.core, a.Value.(sai.OID))
+				ps.putPort(q.port)
+			}
+			return nil
+		},
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.SchedulerGroupAttrChildCount: func(*object) sai.Value { return sai.Uint(1) },
+			sai.SchedulerGroupAttrChildList: func(o *object) sai.Value {
+				q := o.self.(*queue)
+				return sai.OIDs{q.port.queues[q.index].key.OID}
+			},
+		},
+	}
 }
 
 func (ps *ports) setQueue(o *object, a sai.Attr) error {
 	q, oid := o.self.(*queue), a.Value.(sai.OID)
 	switch a.ID {
 	case sai.QueueAttrSchedulerProfileID:
-		q.scheduler, _ = self[*tm.Discipline](ps.core, oid)
+		q.scheduler, _ = self[*scheduler](ps.core, oid)
 	case sai.QueueAttrWREDProfileID:
 		q.wred, _ = self[*tm.WRED](ps.core, oid)
 	case sai.QueueAttrBufferProfileID:
@@ -62,8 +169,8 @@ func (ps *ports) setQueue(o *object, a sai.Attr) error {
 // settings returns the settings of a queue, by its profiles.
 func (q *queue) settings() tm.Settings {
 	s := tm.DefaultSettings()
-	if q.scheduler != nil {
-		s.Discipline = *q.scheduler
+	if x := cmp.Or(q.ofGroup, q.scheduler); x != nil {
+		s.Discipline, s.Shaper = x.discipline, x.shaper
 	}
 	if q.wred != nil {
 		s.WRED = *q.wred
@@ -77,6 +184,9 @@ func (q *queue) settings() tm.Settings {
 // portQoS returns how a port classifies frames, and how its queues are served.
 func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	r.DefaultTC = uint8(o.number(sai.PortAttrQoSDefaultTC))
+	if s, ok := self[*scheduler](ps.core, o.ref(sai.PortAttrQoSSchedulerProfileID)); ok {
+		r.Shaper = s.shaper
+	}
 	fits := func(id sai.AttrID, has func(m *qosMap) bool) *qosMap {
 		m, ok := self[*qosMap](ps.core, o.ref(id))
 		if ok && !has(m) {

@@ -34,10 +34,10 @@ func storedKinds(kinds map[sai.ObjectType]*kind) {
 	for _, t := range []sai.ObjectType{
 		sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry, sai.ObjectTypeTAMMathFunc,
 	} {
-		k := &kind{}
+		k := &kind{stored: map[sai.AttrID]string{}}
 		for _, m := range sai.ObjectMeta(t).Attrs {
 			if !m.Has(sai.ReadOnly) {
-				k.attrs = append(k.attrs, m.ID)
+				k.stored[m.ID] = "no packet is processed by such an object"
 			}
 		}
 		kinds[t] = k

@@ -124,8 +124,10 @@ func (ms *monitors) userTrapKind() *kind {
 	return &kind{
 		max: maxTAMs,
 		attrs: []sai.AttrID{
-			sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapAttrTrapPriority,
-			sai.HostifUserDefinedTrapAttrTrapGroup,
+			sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapAttrTrapGroup,
+		},
+		stored: map[sai.AttrID]string{
+			sai.HostifUserDefinedTrapAttrTrapPriority: "reports have no other trap",
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.HostifUserDefinedTrapAttrType: {sai.HostifUserDefinedTrapTypeTAM}},
 		set:   ms.putCollectorsOf,

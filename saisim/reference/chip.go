@@ -65,6 +65,8 @@ type Chip struct {
 	Recording func(what string)
 	// Routing is called with the events of each packet that is routed.
 	Routing func(what string)
+	// Queueing is called with events of queues.
+	Queueing func(what string)
 	// Ended is called with the end of every copy, except those for mirror sessions.
 	Ended func(Ending)
 	// Dropped is called with every drop, and with packets that go to the CPU only. See [saisim.Drop].
@@ -163,7 +165,8 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		sequence: map[config.ID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {}, Sketching: func(string) {},
-		Recording: func(string) {}, Routing: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {},
+		Recording: func(string) {}, Routing: func(string) {}, Queueing: func(string) {},
+		Ended: func(Ending) {}, Dropped: func(saisim.Drop) {},
 		faults:       &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
@@ -206,9 +209,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
 		p.Port = row
-		for i, s := range row.QoS.Queues {
-			p.configure(i, s)
-		}
+		p.configure(row.QoS, c.now, c.prof.ClockHz)
 		ports = append(ports, p)
 	}
 	for _, p := range c.ports {
@@ -400,7 +401,7 @@ func (c *Chip) nextWork() saisim.Cycle {
 			next = min(next, p.leaving[0].at)
 		}
 		if !p.empty() {
-			next = min(next, max(c.now, c.schedulerFree(p)))
+			next = min(next, max(c.now, c.schedulerFree(p), p.shapedUntil(c.now)))
 		}
 	}
 	return next

@@ -73,7 +73,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	v := routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
 		ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
-		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed)})
+		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed)})
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
 		p.chip.SetVector(vector)
@@ -96,12 +96,13 @@ type variant struct {
 	// keepBursts leaves bursts of policers unchanged. A policer whose burst was smaller for a while has fewer tokens
 	// than one whose burst was not. Such a case must not occur.
 	keepBursts bool
-	keeps      bool // true if the kept form of drops is compared
-	watched    bool // true if all packets are watched
-	lasting    bool // dropped flows are counted for a long time
-	marks      bool // ports mirror what they mark
-	routed     bool // true if most frames are routed: see isRouted
-	bare       bool // true if there are few other features: see routedOf
+	keeps      bool       // true if the kept form of drops is compared
+	watched    bool       // true if all packets are watched
+	lasting    bool       // dropped flows are counted for a long time
+	marks      bool       // ports mirror what they mark
+	routed     bool       // true if most frames are routed: see isRouted
+	bare       bool       // true if there are few other features: see routedOf
+	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 }
 
 // policedOf returns random numbers for policers in about one case of four, otherwise nil.
@@ -119,7 +120,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing, p.wrapping = v.analysed, v.wrapped
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
-	p.gen.routed, p.gen.bare = v.routed, v.bare
+	p.gen.routed, p.gen.bare, p.extra = v.routed, v.bare, v.added
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -143,6 +144,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.ref.Sketching = func(what string) { p.saw["sketch: "+what]++ }
 	p.ref.Recording = func(what string) { p.saw["record: "+what]++ }
 	p.ref.Routing = func(what string) { p.saw["route: "+what]++ }
+	p.ref.Queueing = func(what string) { p.saw["queueing: "+what]++ }
 	p.ref.Ended = p.seeReference
 	p.graphOf(nil)
 	if !p.blind || p.ledgered {
@@ -163,6 +165,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishClamps()
 	p.furnishMonitors()
 	p.furnishSamplers()
+	p.furnishAdded()
 	p.configure() // the state of policers depends on their history
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
@@ -172,6 +175,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.samplerOp()
 		p.ifaOp()
 		p.changeOuters()
+		p.changeAdded()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -252,6 +256,7 @@ func (p *pair) change() {
 		p.samplerOp()
 		p.ifaOp()
 		p.changeOuters()
+		p.changeAdded()
 		p.configure()
 		return
 	}

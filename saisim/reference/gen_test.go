@@ -46,6 +46,8 @@ type gen struct {
 	routed bool
 	// bare means that there are few features besides routing: see routedOf.
 	bare bool
+	// extra supplies random numbers for features that cases of older seeds lack. nil means that there are none.
+	extra *rand.Rand
 	marker
 	clamper
 	analyser

@@ -275,14 +275,19 @@ func (conf *settings) destination(to config.ID) destination {
 
 // bridge decides by the destination address. It returns the reason if there is no destination.
 func (c *Chip) bridge(pk *packet) drop.Reason {
-	vlan, sw := pk.conf.vlanByID[pk.vid], pk.conf.Switch
+	return c.toAddress(pk, pk.conf.vlanByID[pk.vid], pk.h.dmac)
+}
+
+// toAddress sends to an address in a VLAN, which may be a group.
+func (c *Chip) toAddress(pk *packet, vlan config.VLAN, address uint64) drop.Reason {
+	sw := pk.conf.Switch
 	switch {
-	case pk.h.dmac == 0xffffffffffff:
+	case address == 0xffffffffffff:
 		return flood(pk, vlan, vlan.NoFlood.Broadcast || sw.NoFlood.Broadcast)
-	case pk.h.dmac>>40&1 == 1:
+	case address>>40&1 == 1:
 		return flood(pk, vlan, vlan.NoFlood.Multicast || sw.NoFlood.Multicast)
 	}
-	return c.unicast(pk, vlan, pk.h.dmac)
+	return c.unicast(pk, vlan, address)
 }
 
 // flood sends to all members of a VLAN, unless the VLAN or the switch does not flood.
@@ -294,7 +299,7 @@ func flood(pk *packet, vlan config.VLAN, not bool) drop.Reason {
 	return drop.NoDestination
 }
 
-// unicast sends to an address in a VLAN.
+// unicast sends to an address of a host in a VLAN.
 func (c *Chip) unicast(pk *packet, vlan config.VLAN, address uint64) drop.Reason {
 	conf := pk.conf
 	e, known := c.fdb[fdbKey{vlan.VID, address}]

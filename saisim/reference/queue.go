@@ -18,6 +18,7 @@ type queue struct {
 	items  []*outgoing
 	credit int
 	random uint64
+	shaper shaper
 }
 
 func (q *queue) bytes() (n int) {
@@ -44,6 +45,7 @@ type scheduler struct {
 	queues []*queue
 	turn   int
 	begun  bool
+	all    shaper // shaper of the port
 }
 
 func newScheduler(prof profile.Profile, id saisim.PortID) scheduler {
@@ -54,7 +56,14 @@ func newScheduler(prof profile.Profile, id saisim.PortID) scheduler {
 	return s
 }
 
-func (s *scheduler) configure(i int, to tm.Settings) { s.queues[i].Settings = to }
+// configure changes the settings of the port's queues, and its shaper, after the work of a cycle.
+func (s *scheduler) configure(to config.QoS, now saisim.Cycle, hz uint64) {
+	for i, settings := range to.Queues {
+		s.queues[i].Settings = settings
+		s.queues[i].shaper.set(settings.Shaper, now, hz)
+	}
+	s.all.set(to.Shaper, now, hz)
+}
 
 func (s *scheduler) pass() { s.turn, s.begun = (s.turn+1)%len(s.queues), false }
 
@@ -79,16 +88,16 @@ func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
 	}, true
 }
 
-// choose returns the queue that supplies the next packet. At least one queue must not be empty.
-func (s *scheduler) choose() *queue {
+// choose returns the queue that supplies the next packet. At least one queue that no shaper holds must not be empty.
+func (s *scheduler) choose(now saisim.Cycle) *queue {
 	for i := len(s.queues) - 1; i >= 0; i-- {
-		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 {
+		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 && !q.shaper.holds(now) {
 			return q
 		}
 	}
 	for ; ; s.pass() {
 		q := s.queues[s.turn]
-		if q.Discipline.Strict || len(q.items) == 0 {
+		if q.Discipline.Strict || len(q.items) == 0 || q.shaper.holds(now) {
 			continue
 		}
 		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].bufferBytes()+fcs, smallest)
@@ -107,6 +116,19 @@ func (s *scheduler) choose() *queue {
 			s.pass()
 		}
 		return q
+	}
+}
+
+// spend takes the tokens of a copy that has left a queue. A queue that is held after that has neither credit nor turn.
+func (s *scheduler) spend(q *queue, o *outgoing, now saisim.Cycle) {
+	s.all.spend(o, now)
+	q.shaper.spend(o, now)
+	if !q.shaper.holds(now) {
+		return
+	}
+	q.credit = 0
+	if !q.Discipline.Strict && s.queues[s.turn] == q {
+		s.pass()
 	}
 }
 

@@ -264,9 +264,12 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {
 		pk.vid = vlan.VID
-		why = c.unicast(pk, vlan, mac(n.MAC[:]))
+		why = c.toAddress(pk, vlan, mac(n.MAC[:]))
 	} else {
 		pk.kind, pk.to = conf.destination(rif.On), rif.On
+	}
+	if pk.kind == toVLAN && mac(n.MAC[:]) == 0xffffffffffff {
+		c.Routing("to the broadcast address of a VLAN")
 	}
 	if pk.kind != nowhere {
 		c.countRIF(out, rifOut, pk)

@@ -96,7 +96,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.bufferBytes())
 	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
-	if !c.egressBusy && c.schedulerFree(p) <= c.now {
+	if !c.egressBusy && c.mayServe(p) {
 		c.dequeue(p)
 	}
 }
@@ -116,10 +116,9 @@ func (c *Chip) schedulerFree(p *port) saisim.Cycle {
 // pipe.
 func (c *Chip) schedule() {
 	c.egressBusy = false
-	could := func(p *port) bool { return !p.empty() && c.schedulerFree(p) <= c.now }
 	for _, behind := range []bool{true, false} {
 		for _, p := range c.ports {
-			if could(p) && (p.Port.Port > c.served) == behind {
+			if (p.Port.Port > c.served) == behind && c.mayServe(p) {
 				c.served = p.Port.Port
 				c.dequeue(p)
 				return
@@ -133,7 +132,9 @@ func (c *Chip) schedule() {
 // the queues. So the decision equals the one that the stages would make cycle by cycle.
 func (c *Chip) dequeue(p *port) {
 	c.egressBusy = true
-	o := p.choose().dequeue()
+	q := p.choose(c.now)
+	o := q.dequeue()
+	p.spend(q, o, c.now)
 	t, length, ok := c.egressPipe(p, o)
 	if !ok {
 		return

@@ -17,6 +17,7 @@ func (p *Pool) Used() uint64 { return p.used }
 // A Buffer is the packet memory of a chip.
 type Buffer struct {
 	CellBytes uint64
+	Hz        uint64 // cycles in a second, for shapers
 	Pools     []Pool
 }
 

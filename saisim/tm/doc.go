@@ -1,6 +1,6 @@
 // Package tm is the chip's traffic manager. It has a packet memory of cells that all queues share, and the queues of
 // each port. It admits packets to queues, and schedules the queues. It handles bytes and cells, not frames: the type of
-// a queued packet is a type parameter. It has no notion of time.
+// a queued packet is a type parameter. Its only notion of time is the cycle at which shapers get their tokens.
 //
 // This comment is normative: the packet path runs this package, and the reference chip is written from this text.
 //
@@ -51,5 +51,15 @@
 // reaches a queue that has become strict, it passes to the next queue. At the start, the turn is about to begin at
 // queue 0.
 //
-// A port does not shape: it sends whenever it can.
+// # Shaping
+//
+// A shaper with a rate limits a queue or the port by a bucket of tokens: bytes of frames with FCS, at least 64 each, or
+// packets. The bucket is full at the beginning, with Burst tokens. It gets the tokens of its rate evenly, a part of a
+// token each cycle. A packet that leaves uses its tokens, and may leave a negative number of them. While the number of
+// tokens is negative, the shaper holds the queue or the port. So the first packet leaves at once even if Burst is 0.
+//
+// A port sends when it can, unless its shaper or those of all its queues with packets hold it. Queues that are held are
+// passed over as if they were empty. A queue that is held after its packet has left loses its credit, and the turn if it
+// has it. A new rate or burst applies from the cycle of the change; the bucket keeps its tokens, up to its new size. A
+// change between packets and bytes fills it.
 package tm

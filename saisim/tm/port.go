@@ -37,6 +37,7 @@ type Settings struct {
 	Reserved   uint64 // number of cells
 	Limit      Limit
 	WRED       WRED
+	Shaper     Shaper
 }
 
 // DefaultSettings returns the settings of a queue that is not configured.
@@ -71,6 +72,7 @@ type Queue[T any] struct {
 	items  Ring[item[T]]
 	credit uint64
 	random uint64
+	shaper *bucket // nil if it has none
 
 	// The high watermarks that were cleared.
 	clearedBytes, clearedCells uint64
@@ -106,10 +108,15 @@ type Port[T any] struct {
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	turn   int  // queue whose turn it is
-	begun  bool // true if that queue has received its credit
+	held   uint32 // queues that their shapers hold
+	turn   int    // queue whose turn it is
+	begun  bool   // true if that queue has received its credit
 	n      int
 	bytes  uint64
+
+	shaped uint32  // queues that have a shaper
+	shaper *bucket // shaper of the port; nil if it has none
+	filled uint64  // cycle of the last Fill
 }
 
 // NewPort returns a port with n empty queues, 1 to MaxQueues. port only seeds their random numbers.
@@ -148,6 +155,7 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	if s.Discipline.Strict {
 		p.strict |= 1 << i
 	}
+	p.shapeQueue(i, s.Shaper)
 }
 
 // unused returns the number of reserved cells that the queue does not use.
@@ -277,20 +285,25 @@ func (q *Queue[T]) hit() bool {
 	return hi < phi || hi == phi && lo < plo
 }
 
-// Dequeue removes the next packet. The port must hold a packet. It returns the packet and its queue.
+// Dequeue removes the next packet. The port must hold a packet that its shapers let leave. It returns the packet and its
+// queue.
 func (p *Port[T]) Dequeue() (what T, queue int) {
-	if s := p.busy & p.strict; s != 0 {
+	if s := p.busy & p.strict &^ p.held; s != 0 {
 		queue = bits.Len32(s) - 1
 	} else {
 		queue = p.roundRobin()
 	}
-	return p.dequeue(queue).what, queue
+	it := p.dequeue(queue)
+	if p.Shaped() {
+		p.spend(queue, uint64(it.bytes))
+	}
+	return it.what, queue
 }
 
 // roundRobin returns the queue to be served next, and charges its first packet.
 func (p *Port[T]) roundRobin() int {
 	for {
-		if waiting := p.busy &^ p.strict; waiting>>p.turn&1 == 0 { // its turn, and those of other empty queues, end
+		if waiting := p.busy &^ p.strict &^ p.held; waiting>>p.turn&1 == 0 { // turns of empty and held queues end
 			later := waiting >> p.turn << p.turn
 			if later == 0 {
 				later = waiting
@@ -341,8 +354,11 @@ func (q *Queue[T]) cost() uint64 {
 	if q.Discipline.Packets {
 		return 1
 	}
-	return max(uint64(q.items.First().bytes)+fcs, minFrame)
+	return frameBytes(uint64(q.items.First().bytes))
 }
+
+// frameBytes returns the bytes of a frame with FCS.
+func frameBytes(n uint64) uint64 { return max(n+fcs, minFrame) }
 
 // dequeue removes the first packet of a queue.
 func (p *Port[T]) dequeue(i int) item[T] {

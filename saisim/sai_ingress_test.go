@@ -1,0 +1,130 @@
+package saisim_test
+
+import (
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+)
+
+// bufferPool makes a pool of a type with 6400 bytes, and bufferProfile a profile of a pool.
+func (d *dut) bufferPool(t sai.Enum, pairs ...any) sai.OID {
+	return d.create(sai.ObjectTypeBufferPool, append([]any{sai.BufferPoolAttrType, t,
+		sai.BufferPoolAttrSize, sai.Uint(6400)}, pairs...)...)
+}
+
+func profileAttrs(pool sai.OID, pairs ...any) []any {
+	return append([]any{sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
+		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic,
+		sai.BufferProfileAttrSharedStaticTh, sai.Uint(640)}, pairs...)
+}
+
+func (d *dut) bufferProfile(pool sai.OID, pairs ...any) sai.OID {
+	return d.create(sai.ObjectTypeBufferProfile, profileAttrs(pool, pairs...)...)
+}
+
+// Each port has eight ingress priority groups, numbered from 0. They accept a profile of an ingress pool. Their
+// statistics are 0, and declared as not counted.
+func TestSAIPriorityGroups(t *testing.T) {
+	d := newDUT(t)
+	d.boot()
+	if n := d.get(d.port(0), sai.PortAttrNumberOfIngressPriorityGroups); n != sai.Uint(8) {
+		t.Errorf("%v priority groups, want 8", n)
+	}
+	if n := d.get(d.port(0), sai.PortAttrQoSMaximumHeadroomSize); n != sai.Uint(0) {
+		t.Errorf("the headroom of a port is limited to %v, want 0, which is no limit", n)
+	}
+	pool := d.bufferPool(sai.BufferPoolTypeIngress, sai.BufferPoolAttrXoffSize, sai.Uint(640))
+	lossless := d.bufferProfile(pool, sai.BufferProfileAttrXonTh, sai.Uint(64), sai.BufferProfileAttrXoffTh, sai.Uint(128),
+		sai.BufferProfileAttrXonOffsetTh, sai.Uint(64))
+	egress := d.bufferProfile(d.bufferPool(sai.BufferPoolTypeEgress))
+	groups := d.get(d.port(0), sai.PortAttrIngressPriorityGroupList).(sai.OIDs)
+	for i, oid := range groups {
+		pg := sai.Obj(sai.ObjectTypeIngressPriorityGroup, oid)
+		if n := d.get(pg, sai.IngressPriorityGroupAttrIndex); n != sai.Uint(i) {
+			t.Errorf("priority group %d has index %v", i, n)
+		}
+		if p := d.get(pg, sai.IngressPriorityGroupAttrPort); p != d.port(0).OID {
+			t.Errorf("priority group %d is of port %v", i, p)
+		}
+		d.set(pg, sai.IngressPriorityGroupAttrBufferProfile, lossless)
+		err := d.Set(d.Context(), pg, sai.Attr{ID: sai.IngressPriorityGroupAttrBufferProfile, Value: egress})
+		d.wantStatus("a profile of an egress pool", err, sai.StatusInvalidParameter)
+		if p := d.get(pg, sai.IngressPriorityGroupAttrBufferProfile); p != lossless {
+			t.Errorf("the profile of priority group %d is %v, want %v", i, p, lossless)
+		}
+		got, err := d.Stats(d.Context(), pg, []sai.StatID{sai.IngressPriorityGroupStatPackets,
+			sai.IngressPriorityGroupStatXoffRoomWatermarkBytes})
+		if err != nil || got[0]+got[1] != 0 {
+			t.Errorf("statistics of a priority group: %v, %v", got, err)
+		}
+	}
+	d.refuseRemove(sai.StatusObjectInUse, sai.Obj(sai.ObjectTypeBufferProfile, lossless))
+	d.unbridge(0)
+	d.remove(d.port(0))
+	d.remove(sai.Obj(sai.ObjectTypeBufferProfile, lossless)) // the groups are gone with their port
+	declared := map[string]string{}
+	for _, x := range d.WithoutEffect() {
+		declared[x.Name] = x.Why
+	}
+	for _, name := range []string{"SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE",
+		"SAI_INGRESS_PRIORITY_GROUP_STAT_WATERMARK_BYTES", "SAI_BUFFER_PROFILE_ATTR_XOFF_TH",
+		"SAI_PORT_ATTR_QOS_INGRESS_BUFFER_PROFILE_LIST"} {
+		if declared[name] == "" {
+			t.Errorf("%s is not declared as without effect", name)
+		}
+	}
+	if why := declared["SAI_BUFFER_POOL_ATTR_TYPE"]; !strings.HasPrefix(why, "INGRESS: ") {
+		t.Errorf("ingress pools are declared as %q", why)
+	}
+}
+
+// A pool, a profile and its user are all at the ingress, or all at the egress. Ingress pools leave the cells of egress
+// queues alone.
+func TestSAIIngressPools(t *testing.T) {
+	d := newDUT(t)
+	d.boot()
+	const invalid = sai.StatusInvalidParameter
+	create := func(what string, want sai.Status, t sai.ObjectType, pairs ...any) {
+		d.Helper()
+		_, err := d.Create(d.Context(), t, attrs(pairs...))
+		d.wantStatus(what, err, want)
+	}
+	pool := func(what string, want sai.Status, t sai.Enum, pairs ...any) {
+		d.Helper()
+		create(what, want, sai.ObjectTypeBufferPool, append([]any{sai.BufferPoolAttrType, t}, pairs...)...)
+	}
+	pool("headroom of an egress pool", invalid, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(6400),
+		sai.BufferPoolAttrXoffSize, sai.Uint(64))
+	pool("more headroom than pool", invalid, sai.BufferPoolTypeIngress, sai.BufferPoolAttrSize, sai.Uint(6400),
+		sai.BufferPoolAttrXoffSize, sai.Uint(6464))
+	pool("an ingress pool of no cell", invalid, sai.BufferPoolTypeIngress, sai.BufferPoolAttrSize, sai.Uint(0))
+	pool("both sides", sai.StatusNotSupported, sai.BufferPoolTypeBoth, sai.BufferPoolAttrSize, sai.Uint(6400))
+	in, out := d.bufferPool(sai.BufferPoolTypeIngress), d.bufferPool(sai.BufferPoolTypeEgress)
+	if pools := d.Tables().Pools; len(pools) != 1 || pools[0].Index != 1 {
+		t.Errorf("rows %v, want one, of the egress pool", pools)
+	}
+	for _, pool := range []sai.OID{in, out} {
+		if n := d.get(sai.Obj(sai.ObjectTypeBufferPool, pool), sai.BufferPoolAttrSharedSize); n != sai.Uint(6400) {
+			t.Errorf("pool %v shares %v bytes, want 6400", pool, n)
+		}
+	}
+	for _, id := range []sai.AttrID{sai.BufferProfileAttrXoffTh, sai.BufferProfileAttrXonTh,
+		sai.BufferProfileAttrXonOffsetTh} {
+		create("a threshold of flow control at the egress", invalid, sai.ObjectTypeBufferProfile,
+			profileAttrs(out, id, sai.Uint(64))...)
+	}
+	ofIn, ofOut := d.bufferProfile(in), d.bufferProfile(out)
+	refuse := func(what string, k sai.Key, id sai.AttrID, v sai.Value) {
+		d.Helper()
+		d.wantStatus(what, d.Set(d.Context(), k, sai.Attr{ID: id, Value: v}), invalid)
+	}
+	refuse("a queue with an ingress profile", d.portQueue(0), sai.QueueAttrBufferProfileID, ofIn)
+	d.set(d.portQueue(0), sai.QueueAttrBufferProfileID, ofOut)
+	for id, right := range map[sai.AttrID]sai.OID{
+		sai.PortAttrQoSIngressBufferProfileList: ofIn, sai.PortAttrQoSEgressBufferProfileList: ofOut,
+	} {
+		d.set(d.port(1), id, sai.OIDs{right})
+		refuse(id.String()+" of both sides", d.port(1), id, sai.OIDs{ofIn, ofOut})
+	}
+}
