@@ -341,6 +341,18 @@ const (
 	CsigSignalTypeNqd   Enum = 3
 )
 
+// sai_counter_type_t
+const (
+	CounterTypeRegular   Enum = 0
+	CounterTypeSelective Enum = 1
+)
+
+// sai_counter_stat_t
+const (
+	CounterStatPackets StatID = 84<<32 | 0
+	CounterStatBytes   StatID = 84<<32 | 1
+)
+
 // sai_debug_counter_bind_method_t
 const (
 	DebugCounterBindMethodAutomatic Enum = 0
@@ -631,6 +643,46 @@ const (
 	MirrorSessionTypeRemote         Enum = 1
 	MirrorSessionTypeEnhancedRemote Enum = 2
 	MirrorSessionTypeSflow          Enum = 3
+)
+
+// sai_native_hash_field_t
+const (
+	NativeHashFieldSrcIP           Enum = 0
+	NativeHashFieldDstIP           Enum = 1
+	NativeHashFieldInnerSrcIP      Enum = 2
+	NativeHashFieldInnerDstIP      Enum = 3
+	NativeHashFieldVLANID          Enum = 4
+	NativeHashFieldIPProtocol      Enum = 5
+	NativeHashFieldEthertype       Enum = 6
+	NativeHashFieldL4SrcPort       Enum = 7
+	NativeHashFieldL4DstPort       Enum = 8
+	NativeHashFieldSrcMAC          Enum = 9
+	NativeHashFieldDstMAC          Enum = 10
+	NativeHashFieldInPort          Enum = 11
+	NativeHashFieldInnerIPProtocol Enum = 12
+	NativeHashFieldInnerEthertype  Enum = 13
+	NativeHashFieldInnerL4SrcPort  Enum = 14
+	NativeHashFieldInnerL4DstPort  Enum = 15
+	NativeHashFieldInnerSrcMAC     Enum = 16
+	NativeHashFieldInnerDstMAC     Enum = 17
+	NativeHashFieldMplsLabelAll    Enum = 18
+	NativeHashFieldMplsLabel0      Enum = 19
+	NativeHashFieldMplsLabel1      Enum = 20
+	NativeHashFieldMplsLabel2      Enum = 21
+	NativeHashFieldMplsLabel3      Enum = 22
+	NativeHashFieldMplsLabel4      Enum = 23
+	NativeHashFieldIPv6FlowLabel   Enum = 24
+	NativeHashFieldSrcIPv4         Enum = 25
+	NativeHashFieldDstIPv4         Enum = 26
+	NativeHashFieldSrcIPv6         Enum = 27
+	NativeHashFieldDstIPv6         Enum = 28
+	NativeHashFieldInnerSrcIPv4    Enum = 29
+	NativeHashFieldInnerDstIPv4    Enum = 30
+	NativeHashFieldInnerSrcIPv6    Enum = 31
+	NativeHashFieldInnerDstIPv6    Enum = 32
+	NativeHashFieldNone            Enum = 33
+	NativeHashFieldRdmaBthOpcode   Enum = 34
+	NativeHashFieldRdmaBthDestQp   Enum = 35
 )
 
 // sai_next_hop_group_admin_role_t
@@ -2679,6 +2731,23 @@ const (
 	HostifUserDefinedTrapAttrTrapGroup    AttrID = 56<<32 | 0x2
 )
 
+// Attributes of SAI_OBJECT_TYPE_COUNTER.
+const (
+	CounterAttrType              AttrID = 84<<32 | 0x0
+	CounterAttrLabel             AttrID = 84<<32 | 0x1
+	CounterAttrEnablePacketCount AttrID = 84<<32 | 0x2
+	CounterAttrEnableByteCount   AttrID = 84<<32 | 0x3
+	CounterAttrObjectType        AttrID = 84<<32 | 0x4
+	CounterAttrStatIDList        AttrID = 84<<32 | 0x5
+)
+
+// Attributes of SAI_OBJECT_TYPE_HASH.
+const (
+	HashAttrNativeHashFieldList      AttrID = 28<<32 | 0x0
+	HashAttrUdfGroupList             AttrID = 28<<32 | 0x1
+	HashAttrFineGrainedHashFieldList AttrID = 28<<32 | 0x2
+)
+
 // Attributes of SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY.
 const (
 	HostifTableEntryAttrType        AttrID = 35<<32 | 0x0
@@ -3607,6 +3676,14 @@ var enums = map[string]enumFacts{
 		{"SAI_CSIG_SIGNAL_TYPE_DELAY", 2},
 		{"SAI_CSIG_SIGNAL_TYPE_NQD", 3},
 	},
+	"sai_counter_type_t": {
+		{"SAI_COUNTER_TYPE_REGULAR", 0},
+		{"SAI_COUNTER_TYPE_SELECTIVE", 1},
+	},
+	"sai_counter_stat_t": {
+		{"SAI_COUNTER_STAT_PACKETS", 0},
+		{"SAI_COUNTER_STAT_BYTES", 1},
+	},
 	"sai_debug_counter_bind_method_t": {
 		{"SAI_DEBUG_COUNTER_BIND_METHOD_AUTOMATIC", 0},
 	},
@@ -3858,6 +3935,44 @@ var enums = map[string]enumFacts{
 		{"SAI_MIRROR_SESSION_TYPE_REMOTE", 1},
 		{"SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE", 2},
 		{"SAI_MIRROR_SESSION_TYPE_SFLOW", 3},
+	},
+	"sai_native_hash_field_t": {
+		{"SAI_NATIVE_HASH_FIELD_SRC_IP", 0},
+		{"SAI_NATIVE_HASH_FIELD_DST_IP", 1},
+		{"SAI_NATIVE_HASH_FIELD_INNER_SRC_IP", 2},
+		{"SAI_NATIVE_HASH_FIELD_INNER_DST_IP", 3},
+		{"SAI_NATIVE_HASH_FIELD_VLAN_ID", 4},
+		{"SAI_NATIVE_HASH_FIELD_IP_PROTOCOL", 5},
+		{"SAI_NATIVE_HASH_FIELD_ETHERTYPE", 6},
+		{"SAI_NATIVE_HASH_FIELD_L4_SRC_PORT", 7},
+		{"SAI_NATIVE_HASH_FIELD_L4_DST_PORT", 8},
+		{"SAI_NATIVE_HASH_FIELD_SRC_MAC", 9},
+		{"SAI_NATIVE_HASH_FIELD_DST_MAC", 10},
+		{"SAI_NATIVE_HASH_FIELD_IN_PORT", 11},
+		{"SAI_NATIVE_HASH_FIELD_INNER_IP_PROTOCOL", 12},
+		{"SAI_NATIVE_HASH_FIELD_INNER_ETHERTYPE", 13},
+		{"SAI_NATIVE_HASH_FIELD_INNER_L4_SRC_PORT", 14},
+		{"SAI_NATIVE_HASH_FIELD_INNER_L4_DST_PORT", 15},
+		{"SAI_NATIVE_HASH_FIELD_INNER_SRC_MAC", 16},
+		{"SAI_NATIVE_HASH_FIELD_INNER_DST_MAC", 17},
+		{"SAI_NATIVE_HASH_FIELD_MPLS_LABEL_ALL", 18},
+		{"SAI_NATIVE_HASH_FIELD_MPLS_LABEL_0", 19},
+		{"SAI_NATIVE_HASH_FIELD_MPLS_LABEL_1", 20},
+		{"SAI_NATIVE_HASH_FIELD_MPLS_LABEL_2", 21},
+		{"SAI_NATIVE_HASH_FIELD_MPLS_LABEL_3", 22},
+		{"SAI_NATIVE_HASH_FIELD_MPLS_LABEL_4", 23},
+		{"SAI_NATIVE_HASH_FIELD_IPV6_FLOW_LABEL", 24},
+		{"SAI_NATIVE_HASH_FIELD_SRC_IPV4", 25},
+		{"SAI_NATIVE_HASH_FIELD_DST_IPV4", 26},
+		{"SAI_NATIVE_HASH_FIELD_SRC_IPV6", 27},
+		{"SAI_NATIVE_HASH_FIELD_DST_IPV6", 28},
+		{"SAI_NATIVE_HASH_FIELD_INNER_SRC_IPV4", 29},
+		{"SAI_NATIVE_HASH_FIELD_INNER_DST_IPV4", 30},
+		{"SAI_NATIVE_HASH_FIELD_INNER_SRC_IPV6", 31},
+		{"SAI_NATIVE_HASH_FIELD_INNER_DST_IPV6", 32},
+		{"SAI_NATIVE_HASH_FIELD_NONE", 33},
+		{"SAI_NATIVE_HASH_FIELD_RDMA_BTH_OPCODE", 34},
+		{"SAI_NATIVE_HASH_FIELD_RDMA_BTH_DEST_QP", 35},
 	},
 	"sai_next_hop_group_admin_role_t": {
 		{"SAI_NEXT_HOP_GROUP_ADMIN_ROLE_AUTO", 0},
@@ -5675,6 +5790,19 @@ var objects = []objectFacts{
 		{name: "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_hostif_user_defined_trap_type_t"},
 		{name: "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_PRIORITY", id: 0x1, typ: "u32", flags: "S"},
 		{name: "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", id: 0x2, typ: "oid", flags: "S", objects: "HOSTIF_TRAP_GROUP"},
+	}},
+	{name: "SAI_OBJECT_TYPE_COUNTER", id: 84, stats: "sai_counter_stat_t", attrs: []attrFacts{
+		{name: "SAI_COUNTER_ATTR_TYPE", id: 0x0, typ: "enum", flags: "C", enum: "sai_counter_type_t", def: "SAI_COUNTER_TYPE_REGULAR", hasDefault: true},
+		{name: "SAI_COUNTER_ATTR_LABEL", id: 0x1, typ: "chardata", flags: "S", def: "", hasDefault: true},
+		{name: "SAI_COUNTER_ATTR_ENABLE_PACKET_COUNT", id: 0x2, typ: "bool", flags: "C", def: "true", hasDefault: true},
+		{name: "SAI_COUNTER_ATTR_ENABLE_BYTE_COUNT", id: 0x3, typ: "bool", flags: "C", def: "true", hasDefault: true},
+		{name: "SAI_COUNTER_ATTR_OBJECT_TYPE", id: 0x4, typ: "enum", flags: "MC", enum: "sai_object_type_t", cond: "or:SAI_COUNTER_ATTR_TYPE==SAI_COUNTER_TYPE_SELECTIVE"},
+		{name: "SAI_COUNTER_ATTR_STAT_ID_LIST", id: 0x5, typ: "s32list", flags: "S", def: "empty", hasDefault: true, validonly: "or:SAI_COUNTER_ATTR_TYPE==SAI_COUNTER_TYPE_SELECTIVE"},
+	}},
+	{name: "SAI_OBJECT_TYPE_HASH", id: 28, stats: "", attrs: []attrFacts{
+		{name: "SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", id: 0x0, typ: "enumlist", flags: "S", enum: "sai_native_hash_field_t", def: "empty", hasDefault: true},
+		{name: "SAI_HASH_ATTR_UDF_GROUP_LIST", id: 0x1, typ: "oidlist", flags: "S", objects: "UDF_GROUP", def: "empty", hasDefault: true},
+		{name: "SAI_HASH_ATTR_FINE_GRAINED_HASH_FIELD_LIST", id: 0x2, typ: "oidlist", flags: "S", objects: "FINE_GRAINED_HASH_FIELD", def: "empty", hasDefault: true},
 	}},
 	{name: "SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY", id: 35, stats: "", attrs: []attrFacts{
 		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_hostif_table_entry_type_t"},

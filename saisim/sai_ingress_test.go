@@ -59,6 +59,10 @@ func TestSAIPriorityGroups(t *testing.T) {
 			t.Errorf("statistics of a priority group: %v, %v", got, err)
 		}
 	}
+	_, err := d.Create(d.Context(), sai.ObjectTypeIngressPriorityGroup, attrs(sai.IngressPriorityGroupAttrPort,
+		d.port(0).OID, sai.IngressPriorityGroupAttrIndex, sai.Uint(9)))
+	d.wantStatus("a ninth priority group", err, sai.StatusNotSupported)
+	d.refuseRemove(sai.StatusNotSupported, sai.Obj(sai.ObjectTypeIngressPriorityGroup, groups[0]))
 	d.refuseRemove(sai.StatusObjectInUse, sai.Obj(sai.ObjectTypeBufferProfile, lossless))
 	d.unbridge(0)
 	d.remove(d.port(0))
@@ -126,5 +130,45 @@ func TestSAIIngressPools(t *testing.T) {
 	} {
 		d.set(d.port(1), id, sai.OIDs{right})
 		refuse(id.String()+" of both sides", d.port(1), id, sai.OIDs{ofIn, ofOut})
+	}
+}
+
+// Maps for priority groups and flow control are checked and stored, and bound to ports together with those that have
+// an effect.
+func TestSAIStoredMaps(t *testing.T) {
+	d := newDUT(t)
+	d.boot()
+	pair := func(key, value sai.QoSMapParams) sai.QoSMap { return sai.QoSMap{{Key: key, Value: value}} }
+	for _, tt := range []struct {
+		kind   sai.Enum
+		on     sai.AttrID
+		right  sai.QoSMap
+		wrong  sai.QoSMap
+		reason string
+	}{
+		{sai.QoSMapTypeTCToPriorityGroup, sai.PortAttrQoSTCToPriorityGroupMap,
+			pair(sai.QoSMapParams{TC: 3}, sai.QoSMapParams{PG: 3}), pair(sai.QoSMapParams{TC: 3}, sai.QoSMapParams{PG: 8}),
+			"a port has priority groups 0 to 7"},
+		{sai.QoSMapTypePfcPriorityToPriorityGroup, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
+			pair(sai.QoSMapParams{Prio: 3}, sai.QoSMapParams{PG: 3}), pair(sai.QoSMapParams{Prio: 8}, sai.QoSMapParams{}),
+			"flow control has priorities 0 to 7"},
+		{sai.QoSMapTypePfcPriorityToQueue, sai.PortAttrQoSPfcPriorityToQueueMap,
+			pair(sai.QoSMapParams{Prio: 3}, sai.QoSMapParams{Queue: 3}),
+			pair(sai.QoSMapParams{Prio: 3}, sai.QoSMapParams{Queue: 200}), "a port has fewer queues"},
+	} {
+		_, err := d.Create(d.Context(), sai.ObjectTypeQoSMap, attrs(sai.QoSMapAttrType, tt.kind,
+			sai.QoSMapAttrMapToValueList, tt.wrong))
+		d.wantStatus(tt.reason, err, sai.StatusInvalidParameter)
+		m := d.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, tt.kind, sai.QoSMapAttrMapToValueList, tt.right)
+		d.set(d.port(0), tt.on, m)
+		err = d.Set(d.Context(), d.port(0), sai.Attr{ID: sai.PortAttrQoSTCToQueueMap, Value: m})
+		d.wantStatus("a map of another type", err, sai.StatusInvalidParameter)
+		if got := d.get(d.port(0), tt.on); got != m {
+			t.Errorf("%s is %v, want %v", tt.on, got, m)
+		}
+	}
+	d.set(d.port(0), sai.PortAttrPriorityFlowControl, sai.Uint(0x18))
+	if got := d.get(d.port(0), sai.PortAttrPriorityFlowControl); got != sai.Uint(0x18) {
+		t.Errorf("flow control is %v, want 0x18", got)
 	}
 }

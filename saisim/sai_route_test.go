@@ -429,3 +429,51 @@ func TestSAIDirectedBroadcast(t *testing.T) {
 	d.set(d.vlan1(), sai.VLANAttrBroadcastFloodControlType, sai.VLANFloodControlTypeNone)
 	row("in a VLAN without broadcasts", in(toAll), nil)
 }
+
+// saihash.h: the hashes of the switch, for next hop groups and LAGs, use the fields in their lists only.
+func TestSAIHash(t *testing.T) {
+	d := newDUT(t)
+	routedWorld(0, 1, 2)(d)
+	d.neighbor(1, at4(1, 5), 5)
+	d.neighbor(2, at4(2, 6), 6)
+	d.route("0.0.0.0/0", d.ecmp(d.nextHop(1, at4(1, 5)), d.nextHop(2, at4(2, 6))))
+	hash := sai.Obj(sai.ObjectTypeHash, d.ofSwitch(sai.SwitchAttrEcmpHash))
+	if lag := d.ofSwitch(sai.SwitchAttrLAGHash); lag == hash.OID {
+		t.Error("LAGs and next hop groups have the same hash")
+	}
+	const list = sai.HashAttrNativeHashFieldList
+	fields := need(d.EnumCapability(d.Context(), list))(t)
+	if got := d.get(hash, list).(sai.Enums); len(got) != len(fields) || len(got) != 8 {
+		t.Errorf("the hash has the fields %v, of %v; want all", got, fields)
+	}
+	// ports returns the number of ports by which packets with 16 destination ports leave.
+	ports := func() int {
+		by := map[saisim.PortID]bool{}
+		for i := range byte(16) {
+			for _, f := range d.send(in(changed(toFar4, 37, i))...) {
+				by[f.port] = true
+			}
+		}
+		return len(by)
+	}
+	for _, tt := range []struct {
+		what string
+		list sai.Enums
+		want int
+	}{
+		{"all fields", sai.Enums(fields), 2},
+		{"addresses only", sai.Enums{sai.NativeHashFieldSrcIP, sai.NativeHashFieldDstIP}, 1},
+		{"L4 destination port only", sai.Enums{sai.NativeHashFieldL4DstPort}, 2},
+		{"nothing", sai.Enums{}, 1},
+	} {
+		d.set(hash, list, tt.list)
+		if n := ports(); n != tt.want {
+			t.Errorf("%s: packets leave by %d ports, want %d", tt.what, n, tt.want)
+		}
+	}
+	err := d.Set(d.Context(), hash, sai.Attr{ID: list, Value: sai.Enums{sai.NativeHashFieldInPort}})
+	d.wantStatus("a field that is not hashed", err, sai.StatusNotSupported)
+	_, err = d.Create(d.Context(), sai.ObjectTypeHash, nil)
+	d.wantStatus("a third hash", err, sai.StatusInsufficientResources)
+	d.refuseRemove(sai.StatusNotSupported, hash)
+}

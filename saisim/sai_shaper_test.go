@@ -142,6 +142,11 @@ func TestSAISchedulerGroups(t *testing.T) {
 		Value: groups[1]}), sai.StatusNotSupported)
 	s.wantStatus(s.Set(s.Context(), sai.Obj(sai.ObjectTypeQueue, s.queue(0)), sai.Attr{
 		ID: sai.QueueAttrParentSchedulerNode, Value: groups[1]}), sai.StatusNotSupported)
+	s.refused(sai.StatusNotSupported, group, sai.SchedulerGroupAttrPortID, s.oid(1), sai.SchedulerGroupAttrLevel,
+		sai.Uint(0), sai.SchedulerGroupAttrMaxChilds, sai.Uint(1), sai.SchedulerGroupAttrParentNode, s.oid(1))
+	s.refused(sai.StatusNotSupported, sai.ObjectTypeQueue, sai.QueueAttrType, sai.QueueTypeUnicast, sai.QueueAttrPort,
+		s.oid(1), sai.QueueAttrIndex, sai.Uint(15), sai.QueueAttrParentSchedulerNode, groups[0])
+	s.wantStatus(s.Remove(s.Context(), sai.Obj(group, groups[0])), sai.StatusNotSupported)
 	shaper := s.scheduler(sai.SchedulerAttrMaxBandwidthRate, sai.Uint(125_000_000))
 	s.set(group, groups[0], sai.SchedulerGroupAttrSchedulerProfileID, shaper)
 	s.set(sai.ObjectTypeQueue, s.queue(0), sai.QueueAttrSchedulerProfileID, s.scheduler())
@@ -164,4 +169,53 @@ func TestSAISchedulerGroups(t *testing.T) {
 func textOf(id sai.AttrID, v sai.Value) string {
 	text, _ := sai.FormatValue(id, v)
 	return text
+}
+
+// Each colour has its own thresholds. A port's map of DSCPs defines the colour of received packets; others are green.
+func TestSAIColours(t *testing.T) {
+	s := newShapedPort(t)
+	queue := s.queue(0)
+	s.set(sai.ObjectTypeQueue, queue, sai.QueueAttrSchedulerProfileID,
+		s.scheduler(sai.SchedulerAttrMaxBandwidthRate, sai.Uint(125_000_000))) // so that frames wait
+	colours := func(kind sai.Enum, key, value sai.QoSMapParams) sai.OID {
+		return s.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, kind, sai.QoSMapAttrMapToValueList,
+			sai.QoSMap{{Key: key, Value: value}})
+	}
+	s.set(sai.ObjectTypePort, s.oid(0), sai.PortAttrQoSDSCPToColorMap, colours(sai.QoSMapTypeDSCPToColor,
+		sai.QoSMapParams{DSCP: 46}, sai.QoSMapParams{Color: sai.PacketColorRed}))
+	s.set(sai.ObjectTypePort, s.oid(2), sai.PortAttrQoSDefaultTC, sai.Uint(0))
+	s.set(sai.ObjectTypePort, s.oid(2), sai.PortAttrQoSDot1pToColorMap, colours(sai.QoSMapTypeDot1pToColor,
+		sai.QoSMapParams{Dot1p: 5}, sai.QoSMapParams{Color: sai.PacketColorYellow}))
+	// A queue that holds a packet drops red ones and marks yellow ones.
+	s.set(sai.ObjectTypeQueue, queue, sai.QueueAttrWREDProfileID, s.create(sai.ObjectTypeWRED,
+		sai.WREDAttrRedEnable, sai.Bool(true), sai.WREDAttrRedMinThreshold, sai.Uint(0),
+		sai.WREDAttrRedMaxThreshold, sai.Uint(1), sai.WREDAttrRedDropProbability, sai.Uint(100),
+		sai.WREDAttrYellowEnable, sai.Bool(false), sai.WREDAttrYellowMinThreshold, sai.Uint(0),
+		sai.WREDAttrYellowMaxThreshold, sai.Uint(1), sai.WREDAttrYellowDropProbability, sai.Uint(100),
+		sai.WREDAttrECNMarkMode, sai.ECNMarkModeYellow))
+	s.refused(sai.StatusInvalidParameter, sai.ObjectTypeWRED, sai.WREDAttrYellowEnable, sai.Bool(true),
+		sai.WREDAttrYellowMinThreshold, sai.Uint(9), sai.WREDAttrYellowMaxThreshold, sai.Uint(9))
+	const ect = 2
+	green := changed(udpFrame(1, 2, 1000), 15, ect)
+	red, yellow := changed(green, 15, 46<<2|ect), tagged(5<<13, changed(udpFrame(3, 2, 1000), 15, ect))
+	for _, in := range []frameAt{{0, green}, {0, green}, {0, red}, {0, green}} {
+		noError(t, s.Receive(in.port, s.Now(), saisim.Frame{Data: in.data}))
+	}
+	s.Advance(s.Now() + 4000)
+	noError(t, s.Receive(2, s.Now(), saisim.Frame{Data: yellow}))
+	if outs := s.drain(); len(outs) != 4 {
+		t.Errorf("%v leave, want all but the red one", outs)
+	}
+	for id, want := range map[sai.StatID]uint64{
+		sai.QueueStatPackets: 4, sai.QueueStatGreenPackets: 3, sai.QueueStatYellowPackets: 1, sai.QueueStatRedPackets: 0,
+		sai.QueueStatDroppedPackets: 1, sai.QueueStatGreenDroppedPackets: 0, sai.QueueStatRedDroppedPackets: 1,
+		sai.QueueStatRedDroppedBytes: 1004, sai.QueueStatRedWREDDroppedPackets: 1,
+		sai.QueueStatYellowWREDECNMarkedPackets: 1, sai.QueueStatGreenWREDECNMarkedPackets: 0,
+		sai.QueueStatYellowBytes: 1008,
+	} {
+		got, err := s.Stats(s.Context(), sai.Obj(sai.ObjectTypeQueue, queue), []sai.StatID{id})
+		if err != nil || got[0] != want {
+			t.Errorf("%s is %v (%v), want %d", id, got, err, want)
+		}
+	}
 }

@@ -192,3 +192,39 @@ func TestSAIHostifTableEntry(t *testing.T) {
 		r.remove(sai.ObjectTypeHostifTableEntry, o)
 	}
 }
+
+// A counter of traps counts the packets and the bytes for the CPU, of all traps that name it, before they are policed.
+func TestSAITrapCounter(t *testing.T) {
+	d := newDUT(t)
+	d.boot()
+	counter := d.create(sai.ObjectTypeCounter, sai.CounterAttrType, sai.CounterTypeRegular, sai.CounterAttrLabel,
+		sai.Text("arp"))
+	packetsOnly := d.create(sai.ObjectTypeCounter, sai.CounterAttrEnablePacketCount, sai.Bool(true),
+		sai.CounterAttrEnableByteCount, sai.Bool(false))
+	none := d.create(sai.ObjectTypePolicer, sai.PolicerAttrMeterType, sai.MeterTypePackets,
+		sai.PolicerAttrMode, sai.PolicerModeSrTcm, sai.PolicerAttrRedPacketAction, sai.PacketActionDrop)
+	group := d.create(sai.ObjectTypeHostifTrapGroup, sai.HostifTrapGroupAttrPolicer, none)
+	trap := d.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest,
+		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap, sai.HostifTrapAttrTrapGroup, group,
+		sai.HostifTrapAttrCounterID, counter)
+	want := func(what string, c sai.OID, packets, bytes uint64) {
+		d.Helper()
+		got, err := d.Stats(d.Context(), sai.Obj(sai.ObjectTypeCounter, c),
+			[]sai.StatID{sai.CounterStatPackets, sai.CounterStatBytes})
+		if err != nil || got[0] != packets || got[1] != bytes {
+			d.Errorf("%s: counter %v (%v), want %d packets of %d bytes", what, got, err, packets, bytes)
+		}
+	}
+	size := uint64(len(arp(1)) + 4)
+	d.send(in(arp(1), arp(1), arp(2))...)
+	want("two requests, both policed", counter, 2, 2*size)
+	d.refuseRemove(sai.StatusObjectInUse, sai.Obj(sai.ObjectTypeCounter, counter))
+	d.set(sai.Obj(sai.ObjectTypeHostifTrap, trap), sai.HostifTrapAttrCounterID, packetsOnly)
+	d.send(in(arp(1))...)
+	want("a request for another counter", counter, 2, 2*size)
+	want("a counter of packets only", packetsOnly, 1, 0)
+	d.set(sai.Obj(sai.ObjectTypeHostifTrap, trap), sai.HostifTrapAttrCounterID, sai.NullOID)
+	d.send(in(arp(1))...)
+	want("a request without a counter", packetsOnly, 1, 0)
+	d.remove(sai.Obj(sai.ObjectTypeCounter, counter))
+}

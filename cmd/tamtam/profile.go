@@ -60,7 +60,8 @@ func newProfileStored() *cobra.Command {
 		Use: "stored NAME|FILE", Args: cobra.ExactArgs(1),
 		Short: "List the SAI attributes and statistics that a chip accepts without effect",
 		Long: `List the SAI attributes that a chip stores and checks without effect on packets, and the statistics that it
-answers with 0 without counting, each with the reason. The chip refuses all other attributes that it does not implement.`,
+answers with 0 without counting, each with the reason. The chip refuses all other attributes that it does not
+implement.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := profile.Load(args[0])
 			if err != nil {

@@ -358,7 +358,10 @@ func (d *candidateFinder) queues(id saisim.PortID) {
 	for i := range p.QoS.Queues {
 		q := &p.QoS.Queues[i]
 		free := *q
-		free.Limit.Static, free.Limit.Dynamic, free.WRED.Drop = false, false, false
+		free.Limit.Static, free.Limit.Dynamic = false, false
+		for colour := range free.WRED {
+			free.WRED[colour].Drop = false
+		}
 		if free != *q {
 			d.port(id, func(p *config.Port) {
 				p.QoS.Queues = slices.Clone(p.QoS.Queues)

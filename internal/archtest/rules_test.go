@@ -60,7 +60,7 @@ var rules = []room{
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
 		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile
 		collector/export collector collector/marks
-		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
+		collector/topology collector/journey collector/capture host/fpmsyncd saisim saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
 	// the kit of tests of the whole switch
@@ -322,8 +322,10 @@ var rules = []room{
 		tam/dropreport tam/altmark tam/flymon tam/record`)},
 	// converts SAI objects to rows; it only reads from the packet path
 	{name: "saisim/objects", below: rooms(`
-		saisim/objects/extension saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/drop sai
-		tam/altmark tam/erspan tam/ifa`)},
+		saisim/objects/extension saisim/objects/qosmap saisim/engine saisim/config saisim/profile saisim/tailstamp
+		saisim/tm saisim/drop sai tam/altmark tam/erspan tam/ifa`)},
+	// lists of QoS maps as arrays
+	{name: "saisim/objects/qosmap", below: rooms("saisim/tm sai")},
 	// objects for which SAI has no type
 	{name: "saisim/objects/extension", below: rooms(`
 		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark

@@ -300,13 +300,24 @@ func (c *Client) set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	return nil
 }
 
+// checkRoom rejects placeholders of lists without items. A switch returns their length, but only if its syncd passes
+// them on.
+func checkRoom(k sai.Key, want []sai.Attr) error {
+	for _, a := range want {
+		if n, list := sai.ListLen(a.Value); list && n == 0 {
+			return fmt.Errorf("get %s: %s needs room for at least one item: %w", k, a.ID, sai.StatusInvalidParameter)
+		}
+	}
+	return nil
+}
+
 // Get implements [sai.API].
 func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.release()
-	if err := c.check.CheckGet(k, want); err != nil {
+	if err := cmp.Or(c.check.CheckGet(k, want), checkRoom(k, want)); err != nil {
 		return nil, err
 	}
 	pairs, err := protocol.FormatAttrs(placeholders(want))

@@ -149,7 +149,7 @@ var raws = []raw{
 	{"remove switch", rawSwitch, "{}", "Dremove", "SAI_STATUS_NOT_IMPLEMENTED"},
 	{"start_poll of an unknown object", "ACL_STAT_COUNTER:oid:0x9000000009999",
 		`["ACL_COUNTER_ATTR_ID_LIST","SAI_ACL_COUNTER_ATTR_PACKETS"]`, "Sstart_poll", "SAI_STATUS_INVALID_OBJECT_ID"},
-	{"get with no room", rawSwitch, `["SAI_SWITCH_ATTR_PORT_LIST","0:null"]`, "Sget", "SAI_STATUS_INVALID_PARAMETER"},
+	{"get with no room", rawSwitch, `["SAI_SWITCH_ATTR_PORT_LIST","0:null"]`, "Sget", "SAI_STATUS_BUFFER_OVERFLOW"},
 	{"unknown notify", "DANCE", "[]", "Snotify", "SAI_STATUS_INVALID_PARAMETER"},
 	{"bulk with a wrong count", "SAI_OBJECT_TYPE_ACL_COUNTER:7", `["oid:0x9000000001011",""]`, "Sbulkremove",
 		"SAI_STATUS_INVALID_PARAMETER"},

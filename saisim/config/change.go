@@ -29,6 +29,7 @@ const (
 	HopGroupTable
 	RouteTable
 	PolicerTable
+	CounterTable
 	TrapTable
 	TrapDefaultTable
 	TAMIntTable
@@ -97,6 +98,7 @@ func (r NextHop) key() Key      { return Key{Table: NextHopTable, ID: r.ID} }
 func (r HopGroup) key() Key     { return Key{Table: HopGroupTable, ID: r.ID} }
 func (r Route) key() Key        { return Key{Table: RouteTable, Of: r.Prefix} }
 func (r Policer) key() Key      { return Key{Table: PolicerTable, ID: r.ID} }
+func (r Counter) key() Key      { return Key{Table: CounterTable, ID: r.ID} }
 func (r TrapDefault) key() Key  { return Key{Table: TrapDefaultTable} }
 func (r TrapRule) key() Key     { return Key{Table: TrapTable, ID: r.ID} }
 func (r TAMInt) key() Key       { return Key{Table: TAMIntTable, ID: r.ID} }
@@ -282,6 +284,8 @@ func (t *Tables) addTAM(r Row) {
 	switch r := r.(type) {
 	case Policer:
 		t.Policers = append(t.Policers, r)
+	case Counter:
+		t.Counters = append(t.Counters, r)
 	case TrapRule:
 		t.Traps = append(t.Traps, r)
 	case TrapDefault:

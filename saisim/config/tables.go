@@ -21,6 +21,7 @@ type Tables struct {
 	VLANs       []VLAN
 	FDB         []FDBEntry // entries made by control calls
 	Policers    []Policer
+	Counters    []Counter
 	Traps       []TrapRule
 	TrapDefault TrapDefault
 	TAMInts     []TAMInt
@@ -77,9 +78,26 @@ type Switch struct {
 	IngressACL, EgressACL ID     // table or group
 	PreIngressACL         ID     // table or group; only the switch has one
 	LAGSeed, ECMPSeed     uint32 // seeds of the flow hash
-	CPU                   ID     // the CPU port
-	TAMs                  []ID   // they report all drops, and define whether the switch is a transit of IFA
+	// Fields that the flow hash leaves out. Zero means that it uses all of its fields.
+	LAGUnhashed, ECMPUnhashed HashFields
+	CPU                       ID   // the CPU port
+	TAMs                      []ID // they report all drops, and define whether the switch is a transit of IFA
 }
+
+// HashFields is a set of fields of the flow hash, as bits.
+type HashFields uint8
+
+// The fields of the flow hash.
+const (
+	HashSrcIP HashFields = 1 << iota
+	HashDstIP
+	HashProtocol
+	HashL4Src
+	HashL4Dst
+	HashEtherType
+	HashSrcMAC
+	HashDstMAC
+)
 
 // A Flood selects packets that are not flooded.
 type Flood struct{ Unknown, Multicast, Broadcast bool }
@@ -111,9 +129,13 @@ type QoS struct {
 	DSCP      *[64]uint8 // traffic class of received IP packets
 	Dot1p     *[8]uint8  // traffic class of tagged frames, if DSCP does not decide
 	DefaultTC uint8      // traffic class of all other frames
-	Queue     *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
-	Queues    []tm.Settings
-	Shaper    tm.Shaper // shaper of the port
+	// Colours of received IP packets, and of tagged frames if the first does not decide, by DSCP and priority. All
+	// other frames are green.
+	DSCPColour  *[64]uint8
+	Dot1pColour *[8]uint8
+	Queue       *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
+	Queues      []tm.Settings
+	Shaper      tm.Shaper // shaper of the port
 }
 
 // A LAG is a link aggregation group. Bridging uses its VLAN settings, not its ports' settings.
@@ -205,11 +227,15 @@ type TrapRule struct {
 	ToCPU
 }
 
-// A ToCPU holds the policer and the queue of packets for the CPU.
+// A ToCPU holds the policer, the queue and the counter of packets for the CPU.
 type ToCPU struct {
 	Policer ID    // None means no limit
 	Queue   uint8 // queue of the CPU port, 0..NumCPUQueues-1
+	Counter ID    // counts the packets of a trap before they are policed; None means no counter
 }
+
+// A Counter counts the packets for the CPU of the traps that name it.
+type Counter struct{ ID ID }
 
 // NumCPUQueues is the number of queues of the CPU port.
 const NumCPUQueues = 8

@@ -62,6 +62,9 @@ func countsOf(c *Engine) map[Counter]uint64 {
 			x.addCounts(Counter{Kind: "acl", Of: id}, add)
 		case *rif:
 			x.addCounts(Counter{Kind: "router-interface", Of: x.place()}, add)
+		case *trapCounter:
+			add(Counter{Kind: "trap-counter", Of: id}, "packets", x.Packets)
+			add(Counter{Kind: "trap-counter", Of: id}, "bytes", x.Bytes)
 		case *policer:
 			for colour, n := range x.counts {
 				name := [config.NumColours]string{"green", "yellow", "red"}[colour]

@@ -1,6 +1,10 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/config"
+)
 
 // Flow hashing. LAGs and next hop groups choose by one hash of the packet, with different salts. So a LAG spreads the
 // packets that a next hop group sent to it.
@@ -16,6 +20,8 @@ import "encoding/binary"
 // destination port, or 0 if the parser found none. So the fragments of a datagram stay together. The fields of other
 // frames are the destination and the source MAC address. The protocol is the one after IPv6 extension headers. The hash
 // covers the packet as received, without rewrites.
+//
+// A field that a HASH object of the switch does not list is 0: for LAGs and for next hop groups, not for programs.
 //
 // seed is SAI_SWITCH_ATTR_LAG_DEFAULT_HASH_SEED, or _ECMP_. salt is 0 for LAGs, 1 for next hop groups. A LAG chooses
 // member hash mod n of its n active members in the order of their ports.
@@ -36,6 +42,28 @@ func flowHash(h *headers, start uint64) uint32 {
 		}
 	}
 	return endHash(x)
+}
+
+// without returns the headers for a flow hash that leaves out some fields.
+func (h *headers) without(fields config.HashFields) *headers {
+	if fields == 0 {
+		return h
+	}
+	of := *h
+	clear := func(f config.HashFields, do func()) {
+		if fields&f != 0 {
+			do()
+		}
+	}
+	clear(config.HashSrcIP, func() { of.src = [2]uint64{} })
+	clear(config.HashDstIP, func() { of.dst = [2]uint64{} })
+	clear(config.HashProtocol, func() { of.proto = 0 })
+	clear(config.HashL4Src, func() { of.l4src = 0 })
+	clear(config.HashL4Dst, func() { of.l4dst = 0 })
+	clear(config.HashEtherType, func() { of.etherType = 0 })
+	clear(config.HashSrcMAC, func() { of.smac = 0 })
+	clear(config.HashDstMAC, func() { of.dmac = 0 })
+	return &of
 }
 
 // usualHash returns the hash of the flow of an IPv4 packet that usualIPv4 accepted.

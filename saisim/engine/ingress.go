@@ -163,6 +163,9 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	h := &pk.h
 	pk.inN = p.number
 	pk.tc = p.class.trafficClass(h)
+	if p.class.colours != (colourMaps{}) {
+		pk.colour = p.class.colours.colour(h)
+	}
 	in := &p.in
 	pk.mirrors = p.mirror[stageIngress] &^ c.recorders
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority

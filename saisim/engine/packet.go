@@ -7,6 +7,7 @@ import (
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 	"tamtam/tam/altmark"
 	"tamtam/tam/ifa"
 	"tamtam/tam/record"
@@ -44,6 +45,7 @@ type flight struct {
 	usual bool
 	// untaggedIPv4 is true if usualIPv4 accepted the frame, so that its IP header is at ethernetHeader.
 	untaggedIPv4 bool
+	colour       tm.Colour
 	origin
 
 	to  *bridgePort // destination of a plain packet; nil means out

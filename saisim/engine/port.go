@@ -36,7 +36,9 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	for stage, id := range [2]config.ID{r.IngressSampler, r.EgressSampler} {
 		p.sampling[stage].rebind(at[*sampler](c.core, id))
 	}
-	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
+	p.class = qosClass{
+		r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue, colourMaps{r.QoS.DSCPColour, r.QoS.Dot1pColour},
+	}
 	p.queues.Fill(uint64(c.now))
 	for i, s := range r.QoS.Queues {
 		p.queues.Configure(i, s)

@@ -42,12 +42,14 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped { // no wait
+	colour := cp.colour()
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped &&
+		colour == tm.Green { // no wait
 		c.goOn(p, cp, ecn)
 		return
 	}
 	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
-	v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn)
+	v := p.queues.EnqueueColoured(int(cp.queue), cp, uint32(cp.buffered()), ecn, colour)
 	if c.found != nil {
 		c.foundQueue(p, cp, v)
 	}
@@ -71,7 +73,15 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 }
 
-// goOn does enqueue for a copy that finds its queue empty and does not wait.
+// colour returns the colour of a copy. Copies of mirror sessions are green.
+func (cp *copyOf) colour() tm.Colour {
+	if cp.mirror != nil {
+		return tm.Green
+	}
+	return cp.pk.colour
+}
+
+// goOn does enqueue for a green copy that finds its queue empty and does not wait.
 func (c *queues) goOn(p *port, cp *copyOf, ecn bool) {
 	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 	if c.found != nil {

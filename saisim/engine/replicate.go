@@ -127,7 +127,7 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 // for the reason why.
 func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	to := c.traps.cpu(cp.pk.trap)
-	passes := to.policer == nil || to.policer.passes(c.now, uint64(cp.pk.length+fcsLen))
+	passes := to.passes(c.now, uint64(cp.pk.length+fcsLen))
 	if c.found != nil && to.policer != nil {
 		c.found(cp.pk, Finding{Table: TablePolicer, Hit: passes, Entry: to.policer.ID})
 	}

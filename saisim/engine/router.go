@@ -212,13 +212,14 @@ type router struct {
 	decaps           map[[2]uint64]int // number of indexes by address where their headers end
 	cpu              config.ID         // the CPU port
 	ecmpSeed         uint32            // seed of the flow hash
+	ecmpUnhashed     config.HashFields // fields that it leaves out; if there are some, no packet is usual
 }
 
 func (c *router) reset() {
 	c.fib4, c.fib6, c.routes4, c.routes6 = fib{}, fib{}, false, false
 	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
 	c.adjacencies, c.decaps = map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
-	c.cpu, c.ecmpSeed = config.None, 0
+	c.cpu, c.ecmpSeed, c.ecmpUnhashed = config.None, 0, 0
 }
 
 // usual finds the neighbour of a packet with a usual IPv4 header that reached the router at r. It returns nil unless
@@ -249,7 +250,9 @@ func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
 }
 
 // ecmpHash returns the hash by which next hop groups choose.
-func (c *router) ecmpHash(h *headers) uint32 { return flowHash(h, c.ecmpStart()) }
+func (c *router) ecmpHash(h *headers) uint32 {
+	return flowHash(h.without(c.ecmpUnhashed), c.ecmpStart())
+}
 
 // ecmpStart returns the seed and the salt of that hash.
 func (c *router) ecmpStart() uint64 { return uint64(c.ecmpSeed)<<32 | saltECMP }

@@ -122,7 +122,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 		c.watch.saw(MomentMirrored, pk, cp.number, CPUPort)
 	}
 	c.reported = Out{At: c.now}
-	if to.policer == nil || to.policer.passes(c.now, uint64(pk.length+fcsLen)) {
+	if to.passes(c.now, uint64(pk.length+fcsLen)) {
 		return cp, to.queue
 	}
 	x.from.lost++

@@ -19,8 +19,8 @@ func (c *queues) wake(p *port, at Cycle) {
 	c.agenda.push(c.now, event{at, eventKey(classDequeue, p.id)})
 }
 
-// hasten serves a port that waits for its shapers earlier than planned, if a frame that has arrived may leave before the
-// others.
+// hasten serves a port that waits for its shapers earlier than planned, if a frame that has arrived may leave before
+// the others.
 func (c *queues) hasten(p *port) {
 	if !c.waiting.has(p.id) && c.mayLeave(p) < p.wakes {
 		c.agenda.cancel(event{p.wakes, eventKey(classDequeue, p.id)})
@@ -28,7 +28,7 @@ func (c *queues) hasten(p *port) {
 	}
 }
 
-// reshape plans anew when a port is served, after a change of its shapers. As after any change, its frames leave from
+// reshape plans again when a port is served, after a change of its shapers. As after any change, its frames leave from
 // the next cycle on.
 func (c *queues) reshape(p *port) {
 	was := p.shaped

@@ -94,6 +94,7 @@ func (c *Engine) closed() shortcuts {
 		closing{cutIngress | cutAdmission, len(c.acl.preIngress) > 0},
 		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
 		closing{cutIngress, program != nil},
+		closing{cutRouting, c.router.ecmpUnhashed != 0},
 		closing{cutPassage, program != nil && !program.Empty(true)}, // the program has stages in the egress pipe
 		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
 		closing{cutEgress, c.acl.vlanACLs[stageEgress]},
@@ -110,6 +111,7 @@ func (p *port) closed(recorders uint64) shortcuts {
 		closing{cutRouting, p.in.untaggedRIF == nil || v != nil && !bridged},
 		closing{cutAdmission, !bridged || p.in.untaggedRIF != nil},
 		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
+		closing{cutIngress | cutAdmission, p.class.colours != (colourMaps{})},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
 		closing{cutEgress, p.shaped}, // frames may have to wait in their queue
 		closing{cutEgress | cutMAC, !p.up},
@@ -316,7 +318,7 @@ func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 func (p *packet) single() bool {
 	v := &p.verdict
 	return (v.kind == toBridgePort || v.kind == toPort) && !v.cpu && !p.accompanied() &&
-		p.run == nil && p.graph == nil && !p.meetsIFA() && !p.chosen
+		p.run == nil && p.graph == nil && !p.meetsIFA() && !p.chosen && p.colour == tm.Green
 }
 
 // replicate makes the copies of a packet that leaves the ingress pipe. A single copy is in the packet itself.

@@ -31,10 +31,23 @@ type trapState struct {
 	cpu      toCPU
 }
 
-// A toCPU holds the queue and the policer of packets for the CPU.
+// A toCPU holds the queue, the policer and the counter of packets for the CPU.
 type toCPU struct {
 	policer *policer // nil means no limit
 	queue   uint8
+	counter *trapCounter // nil means no counter
+}
+
+// A trapCounter counts the packets for the CPU of the traps that name it.
+type trapCounter struct{ Tally }
+
+// passes counts a packet of the given number of bytes for the CPU, and reports whether the policer passes it.
+func (to *toCPU) passes(now Cycle, bytes uint64) bool {
+	if n := to.counter; n != nil {
+		n.Packets++
+		n.Bytes += bytes
+	}
+	return to.policer == nil || to.policer.passes(now, bytes)
 }
 
 // traps holds the states of all traps.
@@ -92,6 +105,18 @@ func (c *traps) applyPolicer(r config.Policer, gone bool) {
 	}
 }
 
+// applyCounter makes or removes a counter of traps.
+func (c *traps) applyCounter(r config.Counter, gone bool) {
+	if gone {
+		delete(c.ids, r.ID) // no trap refers to it
+	} else if c.ids[r.ID] == nil {
+		c.ids[r.ID] = &trapCounter{}
+	}
+}
+
+// TrapCount returns the packets that a counter of traps has counted.
+func (c *core) TrapCount(id config.ID) Tally { return at[*trapCounter](c, id).Tally }
+
 // PolicerCounts returns a policer's counts of each colour.
 func (c *core) PolicerCounts(id config.ID) [config.NumColours]Tally {
 	return at[*policer](c, id).counts
@@ -104,7 +129,9 @@ func (c *traps) applyDefault(r config.TrapDefault, gone bool) {
 	}
 }
 
-func (c *traps) toCPU(r config.ToCPU) toCPU { return toCPU{at[*policer](c.core, r.Policer), r.Queue} }
+func (c *traps) toCPU(r config.ToCPU) toCPU {
+	return toCPU{at[*policer](c.core, r.Policer), r.Queue, at[*trapCounter](c.core, r.Counter)}
+}
 
 // cpu returns the queue and policer of a trap's packets for the CPU.
 func (c *traps) cpu(t config.Trap) toCPU {

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/qosmap"
 )
 
 // entryActions returns the action attributes of entries.
@@ -103,8 +104,8 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 // checkActionNumber rejects an action whose parameter is out of range.
 func checkActionNumber(a sai.Attr, v uint64) error {
 	switch {
-	case a.ID == sai.ACLEntryAttrActionSetTC && v > maxTrafficClasses-1:
-		return badValue(a.ID, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, maxTrafficClasses-1)
+	case a.ID == sai.ACLEntryAttrActionSetTC && v > qosmap.TrafficClasses-1:
+		return badValue(a.ID, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, qosmap.TrafficClasses-1)
 	case a.ID == sai.ACLEntryAttrActionSetDSCP && v > 63:
 		return badValue(a.ID, sai.StatusInvalidParameter, "DSCP %d, want 0 to 63", v)
 	}

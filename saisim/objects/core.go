@@ -33,7 +33,10 @@ type core struct {
 }
 
 // defaults holds the objects that are created with the switch.
-type defaults struct{ cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object }
+type defaults struct {
+	cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object
+	ecmpHash, lagHash                                            *object
+}
 
 // reset removes all objects and rows, but not the notifications to be delivered.
 func (c *core) reset() {

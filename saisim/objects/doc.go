@@ -15,15 +15,16 @@
 //
 //	acls        tables, groups and their members, entries, counters, ranges   acl*.go
 //	ports       ports, their queues and host interfaces, LAGs                 port.go, stats.go, queue.go, ...
-//	qos         schedulers, WRED, buffers, maps of traffic classes            qos.go, qosmap.go
+//	qos         schedulers, WRED, buffers, maps of traffic classes            qos.go, qosmap.go, package qosmap
 //	bridge      bridge ports, VLANs, FDB entries                              bridge*.go, vlan.go, fdb.go
 //	router      router interfaces, neighbours, next hops and groups, routes   router.go, rif.go, ...
 //	mirrors     mirror sessions                                               mirror.go
-//	traps       traps and their groups                                        trap.go
+//	traps       traps, their groups and counters                              trap.go
 //	monitors    TAM objects, for drop reports                                 dropmonitor.go, tamcollector.go
 //	extensions  objects of extensions                                         extension.go, package extension
 //
-// The switch object (switch.go) and in-band telemetry (tam.go) have no state of their own. Areas interact little.
+// The switch object (switch.go), its hashes (hash.go) and in-band telemetry (tam.go) have no state of their own. Kinds
+// declare what they only store (stored.go). Areas interact little.
 // ports and bridge ask acls whether something may be bound. qos makes ports put their rows again when a profile
 // changes. extensions read the counters of acls, and one of them adds matches to ACL entries (aclflow.go). The core
 // reports for any area how an object is used, and describes it without its id (describe.go).

@@ -39,6 +39,8 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeHostifTableEntry: s.ports.hostifTableKind(),
 		sai.ObjectTypeHostifTrapGroup:  s.traps.trapGroupKind(),
 		sai.ObjectTypeHostifTrap:       s.traps.trapKind(),
+		sai.ObjectTypeCounter:          s.traps.counterKind(),
+		sai.ObjectTypeHash:             s.hashKind(),
 		sai.ObjectTypePolicer:          s.policerKind(),
 		sai.ObjectTypeSamplepacket:     s.monitors.samplerKind(),
 		sai.ObjectTypeDebugCounter:     s.debug.debugKind(),

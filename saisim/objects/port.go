@@ -8,6 +8,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -37,7 +38,7 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
 			sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable,
 			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
-			sai.PortAttrQoSSchedulerProfileID,
+			sai.PortAttrQoSSchedulerProfileID, sai.PortAttrQoSDSCPToColorMap, sai.PortAttrQoSDot1pToColorMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
@@ -49,6 +50,14 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrMetaData:                    "packets have no metadata of their port",
 			sai.PortAttrQoSIngressBufferProfileList: noIngress,
 			sai.PortAttrQoSEgressBufferProfileList:  "the pools of queues have no limit per port",
+
+			sai.PortAttrQoSTCToPriorityGroupMap:          noIngress,
+			sai.PortAttrQoSPfcPriorityToPriorityGroupMap: noPFC,
+			sai.PortAttrQoSPfcPriorityToQueueMap:         noPFC,
+			sai.PortAttrPriorityFlowControlMode:          noPFC,
+			sai.PortAttrPriorityFlowControl:              noPFC,
+			sai.PortAttrPriorityFlowControlRx:            noPFC,
+			sai.PortAttrPriorityFlowControlTx:            noPFC,
 		},
 		create: ps.createPort,
 		row:    ps.portRow,
@@ -186,7 +195,7 @@ func (ps *ports) checkPort(o *object, p *port) error {
 	}
 	if err := o.withinIfSet(
 		bound{id: sai.PortAttrMTU, what: "MTU ", least: shortest, most: uint64(ps.prof.MTU)},
-		bound{id: sai.PortAttrQoSDefaultTC, what: "traffic class ", most: maxTrafficClasses - 1},
+		bound{id: sai.PortAttrQoSDefaultTC, what: "traffic class ", most: qosmap.TrafficClasses - 1},
 		bound{id: sai.PortAttrPortVLANID, what: "VLAN ", most: 4094, status: sai.StatusInvalidVLANID},
 		bound{id: sai.PortAttrDefaultVLANPriority, what: "priority ", most: 7},
 	); err != nil {

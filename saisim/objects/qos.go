@@ -9,9 +9,6 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// maxTrafficClasses is the number of traffic classes.
-const maxTrafficClasses = 16
-
 // qos is the area of the profiles and maps that ports and their queues use: schedulers, WRED, buffers, traffic classes.
 type qos struct {
 	*core
@@ -31,13 +28,6 @@ type bufferPool struct {
 	index   int
 	cells   uint64
 	ingress bool
-}
-
-// A qosMap is a QOS_MAP object. Its single non-nil array never changes: a new list makes a new array.
-type qosMap struct {
-	dscp  *[64]uint8
-	dot1p *[8]uint8
-	queue *[16]uint8
 }
 
 // profileKind completes a kind whose objects are a *T made from their attributes. A change puts the rows of all ports
@@ -66,8 +56,8 @@ type scheduler struct {
 	shaper     tm.Shaper
 }
 
-// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets, and a shaper. A port uses
-// only the shaper of its scheduler.
+// schedulerKind returns the kind of schedulers: strict priority, DWRR by bytes, WRR by packets, and a shaper. A port
+// uses only the shaper of its scheduler.
 func (q *qos) schedulerKind() *kind {
 	const noGuarantee = "queues share the rate of a port by weight and priority only"
 	return profileKind(q, &kind{
@@ -114,32 +104,59 @@ func disciplineOf(o *object) (tm.Discipline, error) {
 	return d, nil
 }
 
-// wredKind returns the kind of WRED profiles. All packets in queues are green, since the chip does not meter them.
+// A wred is a WRED object: the settings of each colour.
+type wred [tm.NumColours]tm.WRED
+
+// A wredColour names the attributes of a colour, and the modes that mark its packets, besides that of all colours.
+type wredColour struct {
+	enable, least, most, percent sai.AttrID
+	marks                        []sai.Enum
+}
+
+func wredColours() [tm.NumColours]wredColour {
+	return [tm.NumColours]wredColour{
+		tm.Green: {sai.WREDAttrGreenEnable, sai.WREDAttrGreenMinThreshold, sai.WREDAttrGreenMaxThreshold,
+			sai.WREDAttrGreenDropProbability,
+			[]sai.Enum{sai.ECNMarkModeGreen, sai.ECNMarkModeGreenYellow, sai.ECNMarkModeGreenRed}},
+		tm.Yellow: {sai.WREDAttrYellowEnable, sai.WREDAttrYellowMinThreshold, sai.WREDAttrYellowMaxThreshold,
+			sai.WREDAttrYellowDropProbability,
+			[]sai.Enum{sai.ECNMarkModeYellow, sai.ECNMarkModeGreenYellow, sai.ECNMarkModeYellowRed}},
+		tm.Red: {sai.WREDAttrRedEnable, sai.WREDAttrRedMinThreshold, sai.WREDAttrRedMaxThreshold,
+			sai.WREDAttrRedDropProbability,
+			[]sai.Enum{sai.ECNMarkModeRed, sai.ECNMarkModeGreenRed, sai.ECNMarkModeYellowRed}},
+	}
+}
+
+// wredKind returns the kind of WRED profiles.
 func (q *qos) wredKind() *kind {
-	return profileKind(q, &kind{
-		max: q.prof.WREDs,
-		attrs: []sai.AttrID{
-			sai.WREDAttrGreenEnable, sai.WREDAttrGreenMinThreshold, sai.WREDAttrGreenMaxThreshold,
-			sai.WREDAttrGreenDropProbability, sai.WREDAttrECNMarkMode,
-		},
-		enums: map[sai.AttrID][]sai.Enum{sai.WREDAttrECNMarkMode: {sai.ECNMarkModeNone, sai.ECNMarkModeGreen,
-			sai.ECNMarkModeAll}},
-	}, func(o *object) (tm.WRED, error) {
+	k := &kind{max: q.prof.WREDs, attrs: []sai.AttrID{sai.WREDAttrECNMarkMode}}
+	for _, c := range wredColours() {
+		k.attrs = append(k.attrs, c.enable, c.least, c.most, c.percent)
+	}
+	return profileKind(q, k, wredOf)
+}
+
+// wredOf returns the settings of a WRED object. Its mode marks yellow and red packets only if they have thresholds.
+func wredOf(o *object) (all wred, err error) {
+	mode := o.enum(sai.WREDAttrECNMarkMode)
+	for colour, c := range wredColours() {
 		w := tm.WRED{
-			Drop: o.flag(sai.WREDAttrGreenEnable), ECN: o.enum(sai.WREDAttrECNMarkMode) != sai.ECNMarkModeNone,
-			Min: o.number(sai.WREDAttrGreenMinThreshold), Max: o.number(sai.WREDAttrGreenMaxThreshold),
-			Percent: o.number(sai.WREDAttrGreenDropProbability),
+			Drop: o.flag(c.enable), ECN: mode == sai.ECNMarkModeAll || slices.Contains(c.marks, mode),
+			Min: o.number(c.least), Max: o.number(c.most), Percent: o.number(c.percent),
+		}
+		if tm.Colour(colour) != tm.Green && w.Max == 0 && !w.Drop {
+			w.ECN = false
 		}
 		switch {
 		case (w.Drop || w.ECN) && w.Min >= w.Max:
-			return w, badCreate(sai.WREDAttrGreenMaxThreshold, sai.StatusInvalidParameter,
-				"%d bytes, want more than the minimum, %d", w.Max, w.Min)
+			return all, badCreate(c.most, sai.StatusInvalidParameter, "%d bytes, want more than the minimum, %d", w.Max,
+				w.Min)
 		case w.Percent > 100:
-			return w, badCreate(sai.WREDAttrGreenDropProbability, sai.StatusInvalidParameter,
-				"%d, want 0 to 100 percent", w.Percent)
+			return all, badCreate(c.percent, sai.StatusInvalidParameter, "%d, want 0 to 100 percent", w.Percent)
 		}
-		return w, nil
-	})
+		all[colour] = w
+	}
+	return all, nil
 }
 
 // bufferPoolKind returns the kind of buffer pools. Egress queues share an egress pool. The cells outside all egress

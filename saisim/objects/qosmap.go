@@ -1,65 +1,51 @@
 package objects
 
-import "tamtam/sai"
+import (
+	"maps"
+	"slices"
 
-// qosMapKind returns the kind of maps from fields of frames to traffic classes, and from traffic classes to queues.
-// Values that a map does not name map to 0.
-func (q *qos) qosMapKind() *kind {
-	k := &kind{
-		max:   q.prof.QoSMaps,
-		attrs: []sai.AttrID{sai.QoSMapAttrType, sai.QoSMapAttrMapToValueList},
-		enums: map[sai.AttrID][]sai.Enum{
-			sai.QoSMapAttrType: {sai.QoSMapTypeDSCPToTC, sai.QoSMapTypeDot1pToTC, sai.QoSMapTypeTCToQueue},
-		},
-		create: func(o *object) error {
-			list, _ := o.attr(sai.QoSMapAttrMapToValueList).(sai.QoSMap)
-			m, err := q.mapOf(o.enum(sai.QoSMapAttrType), list)
-			o.self = &m
-			return err
-		},
-		set: func(o *object, a sai.Attr) error {
-			m, err := q.mapOf(o.enum(sai.QoSMapAttrType), a.Value.(sai.QoSMap))
-			if err != nil {
-				return err
-			}
-			*o.self.(*qosMap) = m
-			q.ports.putPorts()
-			return nil
-		},
-	}
-	return k
+	"tamtam/sai"
+	"tamtam/saisim/objects/qosmap"
+)
+
+// A qosMap is a QOS_MAP object. Its values never change: a new list makes a new slice.
+type qosMap struct {
+	of     sai.Enum // type of the map
+	values []uint8  // by key
 }
 
-// mapOf makes a map of a type from its list.
-func (q *qos) mapOf(t sai.Enum, list sai.QoSMap) (m qosMap, err error) {
-	var to []uint8
-	most := uint8(maxTrafficClasses - 1)
-	switch t {
-	case sai.QoSMapTypeDSCPToTC:
-		m.dscp = new([64]uint8)
-		to = m.dscp[:]
-	case sai.QoSMapTypeDot1pToTC:
-		m.dot1p = new([8]uint8)
-		to = m.dot1p[:]
-	case sai.QoSMapTypeTCToQueue:
-		m.queue = new([16]uint8)
-		to, most = m.queue[:], uint8(q.prof.Queues-1)
-	}
-	for _, e := range list {
-		from, value := e.Key.TC, e.Value.TC
-		switch t {
-		case sai.QoSMapTypeDSCPToTC:
-			from = e.Key.DSCP
-		case sai.QoSMapTypeDot1pToTC:
-			from = e.Key.Dot1p
-		case sai.QoSMapTypeTCToQueue:
-			value = e.Value.Queue
+// noPFC is the reason why settings of priority flow control have no effect.
+const noPFC = "the chip neither sends nor obeys priority flow control"
+
+// qosMapKind returns the kind of maps from fields of frames to traffic classes and colours, and from traffic classes to
+// queues. Values that a map does not name map to 0. Maps for priority groups and for flow control are only stored.
+func (q *qos) qosMapKind() *kind {
+	return profileKind(q, &kind{
+		max:   q.prof.QoSMaps,
+		attrs: []sai.AttrID{sai.QoSMapAttrType, sai.QoSMapAttrMapToValueList},
+		enums: map[sai.AttrID][]sai.Enum{sai.QoSMapAttrType: slices.Sorted(maps.Keys(qosmap.Forms(q.prof.Queues)))},
+	}, func(o *object) (m qosMap, err error) {
+		m.of = o.enum(sai.QoSMapAttrType)
+		list, _ := o.attr(sai.QoSMapAttrMapToValueList).(sai.QoSMap)
+		if m.values, err = qosmap.Forms(q.prof.Queues)[m.of].Values(list); err != nil {
+			err = badCreate(sai.QoSMapAttrMapToValueList, sai.StatusInvalidParameter, "%v", err)
 		}
-		if int(from) >= len(to) || value > most {
-			return m, badCreate(sai.QoSMapAttrMapToValueList, sai.StatusInvalidParameter,
-				"%d to %d, want 0-%d to 0-%d", from, value, len(to)-1, most)
+		return m, err
+	})
+}
+
+// portMaps returns the values of the maps of a port by their type, nil for a type without a map.
+func (ps *ports) portMaps(o *object) (map[sai.Enum][]uint8, error) {
+	all, forms := map[sai.Enum][]uint8{}, qosmap.Forms(ps.prof.Queues)
+	for _, t := range slices.Sorted(maps.Keys(forms)) {
+		m, ok := self[*qosMap](ps.core, o.ref(forms[t].Attr))
+		if ok && m.of != t {
+			return nil, badValue(forms[t].Attr, sai.StatusInvalidParameter, "%s, want %s",
+				sai.EnumName(sai.QoSMapAttrType, m.of), sai.EnumName(sai.QoSMapAttrType, t))
 		}
-		to[from] = value
+		if ok {
+			all[t] = m.values
+		}
 	}
-	return m, nil
+	return all, nil
 }

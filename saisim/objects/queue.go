@@ -6,6 +6,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tm"
 )
 
@@ -16,12 +17,9 @@ type queue struct {
 	group *object // its scheduler group
 	// scheduler is its own scheduler, and ofGroup that of its group, which is used if there is one. nil means none.
 	scheduler, ofGroup *scheduler
-	wred               *tm.WRED
+	wred               *wred
 	buffer             *bufferProfile
 }
-
-// numPriorityGroups is the number of ingress priority groups of a port, one for each priority of PFC.
-const numPriorityGroups = 8
 
 // makeParts makes the objects that a new port has from the start: its queues, each with a scheduler group, and its
 // ingress priority groups.
@@ -41,7 +39,7 @@ func (ps *ports) makeParts(p *port) {
 			{ID: sai.QueueAttrParentSchedulerNode, Value: q.group.key.OID},
 		}))
 	}
-	for i := range numPriorityGroups {
+	for i := range qosmap.PriorityGroups {
 		p.priorityGroups = append(p.priorityGroups, ps.part(p, sai.ObjectTypeIngressPriorityGroup, nil, []sai.Attr{
 			{ID: sai.IngressPriorityGroupAttrPort, Value: port},
 			{ID: sai.IngressPriorityGroupAttrIndex, Value: sai.Uint(i)},
@@ -81,20 +79,14 @@ func (ps *ports) priorityGroupKind() *kind {
 
 // checkProfiles rejects buffer profiles of pools at the other side of the chip.
 func (ps *ports) checkProfiles(id sai.AttrID, ingress bool, profiles ...sai.OID) error {
+	side := map[bool]string{true: "ingress", false: "egress"}
 	for _, oid := range profiles {
 		if b, ok := self[*bufferProfile](ps.core, oid); ok && b.pool.ingress != ingress {
 			return badValue(id, sai.StatusInvalidParameter, "profile %s is of a pool at the %s, want one at the %s", oid,
-				side(!ingress), side(ingress))
+				side[!ingress], side[ingress])
 		}
 	}
 	return nil
-}
-
-func side(ingress bool) string {
-	if ingress {
-		return "ingress"
-	}
-	return "egress"
 }
 
 func (ps *ports) queueKind() *kind {
@@ -107,8 +99,10 @@ func (ps *ports) queueKind() *kind {
 		create: refuseCreate(sai.ObjectTypeQueue, "every port has its queues"),
 		remove: refuseRemove("queues go with their port"),
 		check: func(o *object) error {
-			if group := o.self.(*queue).group.key.OID; o.ref(sai.QueueAttrParentSchedulerNode) != group {
-				return badValue(sai.QueueAttrParentSchedulerNode, sai.StatusNotSupported, "want the queue's own group, %s", group)
+			q, exists := o.self.(*queue)
+			if exists && o.ref(sai.QueueAttrParentSchedulerNode) != q.group.key.OID {
+				return badValue(sai.QueueAttrParentSchedulerNode, sai.StatusNotSupported, "want the queue's own group, %s",
+					q.group.key.OID)
 			}
 			return ps.checkProfiles(sai.QueueAttrBufferProfileID, false, o.ref(sai.QueueAttrBufferProfileID))
 		},
@@ -130,8 +124,9 @@ func (ps *ports) schedulerGroupKind() *kind {
 		create: refuseCreate(sai.ObjectTypeSchedulerGroup, "every queue has its group"),
 		remove: refuseRemove("scheduler groups go with their port"),
 		check: func(o *object) error {
-			if port := o.self.(*queue).port.o.key.OID; o.ref(sai.SchedulerGroupAttrParentNode) != port {
-				return badValue(sai.SchedulerGroupAttrParentNode, sai.StatusNotSupported, "want the port, %s", port)
+			q, exists := o.self.(*queue)
+			if exists && o.ref(sai.SchedulerGroupAttrParentNode) != q.port.o.key.OID {
+				return badValue(sai.SchedulerGroupAttrParentNode, sai.StatusNotSupported, "want the port, %s", q.port.o.key.OID)
 			}
 			return nil
 		},
@@ -158,7 +153,7 @@ func (ps *ports) setQueue(o *object, a sai.Attr) error {
 	case sai.QueueAttrSchedulerProfileID:
 		q.scheduler, _ = self[*scheduler](ps.core, oid)
 	case sai.QueueAttrWREDProfileID:
-		q.wred, _ = self[*tm.WRED](ps.core, oid)
+		q.wred, _ = self[*wred](ps.core, oid)
 	case sai.QueueAttrBufferProfileID:
 		q.buffer, _ = self[*bufferProfile](ps.core, oid)
 	}
@@ -187,19 +182,25 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	if s, ok := self[*scheduler](ps.core, o.ref(sai.PortAttrQoSSchedulerProfileID)); ok {
 		r.Shaper = s.shaper
 	}
-	fits := func(id sai.AttrID, has func(m *qosMap) bool) *qosMap {
-		m, ok := self[*qosMap](ps.core, o.ref(id))
-		if ok && !has(m) {
-			err = badValue(id, sai.StatusInvalidParameter, "the map is of another type")
-		}
-		if !ok {
-			return &qosMap{}
-		}
-		return m
+	maps, err := ps.portMaps(o)
+	if err != nil {
+		return r, err
 	}
-	r.DSCP = fits(sai.PortAttrQoSDSCPToTCMap, func(m *qosMap) bool { return m.dscp != nil }).dscp
-	r.Dot1p = fits(sai.PortAttrQoSDot1pToTCMap, func(m *qosMap) bool { return m.dot1p != nil }).dot1p
-	r.Queue = fits(sai.PortAttrQoSTCToQueueMap, func(m *qosMap) bool { return m.queue != nil }).queue
+	if m := maps[sai.QoSMapTypeDSCPToTC]; m != nil {
+		r.DSCP = (*[64]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypeDot1pToTC]; m != nil {
+		r.Dot1p = (*[8]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypeDSCPToColor]; m != nil {
+		r.DSCPColour = (*[64]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypeDot1pToColor]; m != nil {
+		r.Dot1pColour = (*[8]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypeTCToQueue]; m != nil {
+		r.Queue = (*[16]uint8)(m)
+	}
 	for i := range ps.prof.Queues {
 		s := tm.DefaultSettings()
 		if int(i) < len(p.queues) {
@@ -214,8 +215,8 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 // hold packets without it, and so does what they tell about their depth.
 const fcsSize = 4
 
-// queueStatTable returns the statistics of queues. All packets are green. Occupancy and watermarks are levels. A
-// cleared watermark begins at the current level.
+// queueStatTable returns the statistics of queues. Occupancy and watermarks are levels. A cleared watermark begins at
+// the current level.
 func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
 	type read = func(q *queue) uint64
 	state := func(f func(s *engine.QueueState) uint64) read {
@@ -231,18 +232,49 @@ func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
 	marked := state(func(s *engine.QueueState) uint64 { return s.Marked })
 	bytes := state(func(s *engine.QueueState) uint64 { return s.Bytes })
 	most := state(func(s *engine.QueueState) uint64 { return s.MaxBytes })
-	return map[sai.StatID]read{
+	table := map[sai.StatID]read{
 		sai.QueueStatPackets: sent, sai.QueueStatBytes: sentBytes,
 		sai.QueueStatDroppedPackets: dropped, sai.QueueStatDroppedBytes: droppedBytes,
-		sai.QueueStatGreenPackets: sent, sai.QueueStatGreenBytes: sentBytes,
-		sai.QueueStatGreenDroppedPackets: dropped, sai.QueueStatGreenDroppedBytes: droppedBytes,
-		sai.QueueStatWREDDroppedPackets: wred, sai.QueueStatGreenWREDDroppedPackets: wred,
-		sai.QueueStatWREDECNMarkedPackets: marked, sai.QueueStatGreenWREDECNMarkedPackets: marked,
-		sai.QueueStatCurrOccupancyBytes: bytes, sai.QueueStatWatermarkBytes: most,
+		sai.QueueStatWREDDroppedPackets:   wred,
+		sai.QueueStatWREDECNMarkedPackets: marked,
+		sai.QueueStatCurrOccupancyBytes:   bytes, sai.QueueStatWatermarkBytes: most,
 		sai.QueueStatSharedCurrOccupancyBytes: bytes, sai.QueueStatSharedWatermarkBytes: most,
 		sai.QueueStatCurrOccupancyCells: state(func(s *engine.QueueState) uint64 { return s.Cells }),
 		sai.QueueStatWatermarkCells:     state(func(s *engine.QueueState) uint64 { return s.MaxCells }),
 	}
+	for colour, ids := range [tm.NumColours][6]sai.StatID{
+		tm.Green: {sai.QueueStatGreenPackets, sai.QueueStatGreenBytes, sai.QueueStatGreenDroppedPackets,
+			sai.QueueStatGreenDroppedBytes, sai.QueueStatGreenWREDDroppedPackets, sai.QueueStatGreenWREDECNMarkedPackets},
+		tm.Yellow: {sai.QueueStatYellowPackets, sai.QueueStatYellowBytes, sai.QueueStatYellowDroppedPackets,
+			sai.QueueStatYellowDroppedBytes, sai.QueueStatYellowWREDDroppedPackets,
+			sai.QueueStatYellowWREDECNMarkedPackets},
+		tm.Red: {sai.QueueStatRedPackets, sai.QueueStatRedBytes, sai.QueueStatRedDroppedPackets,
+			sai.QueueStatRedDroppedBytes, sai.QueueStatRedWREDDroppedPackets, sai.QueueStatRedWREDECNMarkedPackets},
+	} {
+		for i, id := range ids {
+			table[id] = state(func(s *engine.QueueState) uint64 { return colourCounts(s, tm.Colour(colour))[i] })
+		}
+	}
+	return table
+}
+
+// colourCounts returns the counters of a queue for packets of a colour: packets and bytes sent, packets and bytes
+// dropped, packets dropped by WRED, packets marked. Packets that are neither yellow nor red are green.
+func colourCounts(s *engine.QueueState, colour tm.Colour) (n [6]uint64) {
+	if colour != tm.Green {
+		c := &s.Coloured[colour-tm.Yellow]
+		return [6]uint64{c.Dequeued, c.DequeuedBytes + fcsSize*c.Dequeued, c.Dropped, c.DroppedBytes + fcsSize*c.Dropped,
+			c.DroppedWRED, c.Marked}
+	}
+	dropped := s.DroppedFull + s.DroppedTail + s.DroppedWRED
+	n = [6]uint64{s.Dequeued, s.DequeuedBytes + fcsSize*s.Dequeued, dropped, s.DroppedBytes + fcsSize*dropped,
+		s.DroppedWRED, s.Marked}
+	for _, other := range []tm.Colour{tm.Yellow, tm.Red} {
+		for i, x := range colourCounts(s, other) {
+			n[i] -= x
+		}
+	}
+	return n
 }
 
 func (ps *ports) addQueueStats(k *kind) {

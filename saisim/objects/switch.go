@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/profile"
 )
 
@@ -97,6 +98,8 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
 		TAMs:     o.refIDs(sai.SwitchAttrTAMObjectID),
 		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
+
+		LAGUnhashed: unhashed(s.lagHash), ECMPUnhashed: unhashed(s.ecmpHash),
 	}
 	if s.cpu != nil {
 		r.CPU = s.cpu.id()
@@ -127,6 +130,8 @@ func (s *Store) powerUp() error {
 	s.defaultBridge = add(sai.ObjectTypeBridge, sai.Attr{ID: sai.BridgeAttrType, Value: sai.BridgeType1q})
 	s.defaultRouter = add(sai.ObjectTypeVirtualRouter)
 	s.defaultGroup = add(sai.ObjectTypeHostifTrapGroup)
+	all := sai.Attr{ID: sai.HashAttrNativeHashFieldList, Value: sai.Enums(hashFields())}
+	s.ecmpHash, s.lagHash = add(sai.ObjectTypeHash, all), add(sai.ObjectTypeHash, all)
 	for _, d := range s.prof.Default {
 		for i := range d.Count {
 			lanes := make(sai.Uints, d.Lanes)
@@ -173,6 +178,8 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrDefault1qBridgeID:                oid(&s.defaultBridge),
 		sai.SwitchAttrDefaultVirtualRouterID:           oid(&s.defaultRouter),
 		sai.SwitchAttrDefaultTrapGroup:                 oid(&s.defaultGroup),
+		sai.SwitchAttrEcmpHash:                         oid(&s.ecmpHash),
+		sai.SwitchAttrLAGHash:                          oid(&s.lagHash),
 		sai.SwitchAttrOperStatus:                       func() sai.Value { return sai.SwitchOperStatusUp },
 		sai.SwitchAttrFDBTableSize:                     num(s.prof.FDB),
 		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(s.engine.AddressesLeft()) },
@@ -190,6 +197,14 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableIPv6NeighborEntry:       left(sai.ObjectTypeNeighborEntry, s.prof.Neighbors),
 		sai.SwitchAttrAvailableNextHopGroupEntry:       left(sai.ObjectTypeNextHopGroup, s.prof.NextHopGroups),
 		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember, s.prof.NextHopMembers),
+		sai.SwitchAttrMaxEcmpMemberCount:               num(s.prof.NextHopMembers), // a group may have all of them
+		sai.SwitchAttrNumberOfSystemPorts:              num(0),
+		sai.SwitchAttrMaxTwampSession:                  num(0),
+		sai.SwitchAttrMaxNumberOfTempSensors:           num(0),
+		sai.SwitchAttrAvailableSnatEntry:               num(0),
+		sai.SwitchAttrAvailableDnatEntry:               num(0),
+		sai.SwitchAttrAvailableIpmcEntry:               num(0),
+		sai.SwitchAttrAvailableL2mcEntry:               num(0),
 		sai.SwitchAttrNumberOfLags:                     num(s.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(s.prof.LAGMembers),
 		// SAI specifies KB
@@ -213,7 +228,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return s.acls.tablesByBindPoint() },
 		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return s.acls.groupsByBindPoint() },
 		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(maxTrafficClasses),
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(qosmap.TrafficClasses),
 		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return s.objectTypes() },
 	}
 	if preIngress(&s.prof) {

@@ -68,6 +68,7 @@ func (ts *traps) putRule(o *object) {
 		Priority: uint32(o.number(sai.HostifTrapAttrTrapPriority)),
 		ToCPU:    g.toCPU(),
 	}
+	r.Counter = o.refID(sai.HostifTrapAttrCounterID)
 	if g.flag(sai.HostifTrapGroupAttrAdminState) {
 		ts.put(r)
 	} else {
@@ -95,7 +96,7 @@ func (ts *traps) trapKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.HostifTrapAttrTrapType, sai.HostifTrapAttrPacketAction, sai.HostifTrapAttrTrapPriority,
-			sai.HostifTrapAttrTrapGroup,
+			sai.HostifTrapAttrTrapGroup, sai.HostifTrapAttrCounterID,
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.HostifTrapAttrTrapType: types},
 		check: checkSampleTrap,
@@ -138,6 +139,33 @@ func (ts *traps) trapGroupKind() *kind {
 				return refuseRemove("the default trap group stays")(o)
 			}
 			return nil
+		},
+	}
+}
+
+// maxTrapCounters is the number of counters of traps.
+const maxTrapCounters = 256
+
+// counterKind returns the kind of the counters of traps. They count packets and bytes of frames with FCS, before the
+// packets are policed.
+func (ts *traps) counterKind() *kind {
+	return &kind{
+		max: maxTrapCounters,
+		attrs: []sai.AttrID{
+			sai.CounterAttrType, sai.CounterAttrLabel, sai.CounterAttrEnablePacketCount, sai.CounterAttrEnableByteCount,
+		},
+		enums: map[sai.AttrID][]sai.Enum{sai.CounterAttrType: {sai.CounterTypeRegular}},
+		row:   func(o *object) (config.Row, error) { return config.Counter{ID: o.id()}, nil },
+		stats: []sai.StatID{sai.CounterStatPackets, sai.CounterStatBytes},
+		stat: func(o *object, id sai.StatID) uint64 {
+			n := ts.engine.TrapCount(o.id())
+			switch {
+			case id == sai.CounterStatPackets && o.flag(sai.CounterAttrEnablePacketCount):
+				return n.Packets
+			case id == sai.CounterStatBytes && o.flag(sai.CounterAttrEnableByteCount):
+				return n.Bytes
+			}
+			return 0
 		},
 	}
 }

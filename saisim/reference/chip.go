@@ -12,6 +12,7 @@ import (
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 	"tamtam/tam/record"
 )
 
@@ -40,6 +41,7 @@ type Chip struct {
 	egressBusy  bool                     // true if it has accepted one in this cycle
 	served      saisim.PortID            // the port served last
 	sequence    map[config.ID]uint32     // next sequence number of each mirror session
+	trapCounts  map[config.ID][2]uint64  // packets and bytes, by counter of traps
 	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 	flows       map[uint32]*flow         // flows of alternate marking, by index
 	generations map[uint32]uint64        // number of times that each flow was emptied
@@ -131,6 +133,7 @@ type packet struct {
 	tagged              bool  // it has the tag of its VLAN, or a priority tag
 	tagPrio             uint8 // priority of a tag that the egress adds
 	tc                  uint8
+	colour              tm.Colour
 	meta                uint32
 	stamp               *stamp
 	wrapping            *wrapping // the added header; nil if there is none
@@ -160,11 +163,12 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[config.ID]*saisim.ACLCount{}, labels: map[config.ID]string{},
-		syns:     map[config.ID]SYNCounts{},
-		rifs:     map[config.ID]*[8]uint64{},
-		sequence: map[config.ID]uint32{},
-		Output:   func(saisim.Out) {},
-		Marking:  func(Marking) {}, Sketching: func(string) {},
+		syns:       map[config.ID]SYNCounts{},
+		rifs:       map[config.ID]*[8]uint64{},
+		trapCounts: map[config.ID][2]uint64{},
+		sequence:   map[config.ID]uint32{},
+		Output:     func(saisim.Out) {},
+		Marking:    func(Marking) {}, Sketching: func(string) {},
 		Recording: func(string) {}, Routing: func(string) {}, Queueing: func(string) {},
 		Ended: func(Ending) {}, Dropped: func(saisim.Drop) {},
 		faults:       &faults{},

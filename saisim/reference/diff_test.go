@@ -235,6 +235,9 @@ func (g *gen) profile() profile.Profile {
 		p.SpeedsMbps = append([]uint32{1}, p.SpeedsMbps...)
 		p.Default[0].Mbps = 1
 	}
+	if g.extra != nil {
+		p.Schedulers, p.WREDs, p.QoSMaps = 16, 16, 16
+	}
 	g.groups(&p)
 	return p
 }
@@ -488,6 +491,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	if err := p.policersDiffer(); err != nil {
+		return err
+	}
+	if err := p.trapCountersDiffer(); err != nil {
 		return err
 	}
 	if err := p.clampsDiffer(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 	"tamtam/tam/record"
 )
 
@@ -50,6 +51,14 @@ func (o *outgoing) class() uint8 {
 		return o.mirror.TC
 	}
 	return o.tc
+}
+
+// colour returns the colour of a copy. Copies that the chip makes for others than the receiver are green.
+func (o *outgoing) colour() tm.Colour {
+	if o.made() {
+		return tm.Green
+	}
+	return o.packet.colour
 }
 
 // bufferBytes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
@@ -352,6 +361,7 @@ func (c *Chip) send(p *port) {
 // reason why.
 func (c *Chip) toCPU(pk *packet, alone bool, why drop.Reason) {
 	n := len(*pk.heard)
+	c.countTrap(pk, pk.trap)
 	drops := c.policed(pk)
 	policing := pk.aside(n)
 	if !drops {

@@ -69,6 +69,11 @@ func (y tally) add(p *pair) {
 		for q := range int(p.prof.Queues) {
 			s, _ := p.chip.QueueState(id, q)
 			y["marked"] += int(s.Marked)
+			for _, n := range s.Coloured {
+				y["coloured: sent"] += int(n.Dequeued)
+				y["coloured: dropped"] += int(n.DroppedWRED)
+				y["coloured: marked"] += int(n.Marked)
+			}
 			if q > 0 {
 				y["through queues other than 0"] += int(s.Dequeued)
 			}

@@ -42,6 +42,7 @@ func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
 	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // by the QoS maps at the packet's entry
+	pk.colour = colourOf(pk.conf.portByID[pk.in].QoS, pk.h)
 	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort

@@ -191,6 +191,7 @@ const (
 func TestMutantsAreCaught(t *testing.T) {
 	tryMutants(t, mutantSeed, slices.Concat(mutants, windowMutants))
 	tryMutants(t, routedSeed, routedMutants)
+	tryMutants(t, addedSeed, addedMutants)
 }
 
 func tryMutants(t *testing.T, from string, list []mutant) {

@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/binary"
 
+	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -206,6 +207,50 @@ func endsWithRecord(data []byte, datagramEnd, length int) bool {
 	}
 	_, ok := tailstamp.V1{}.Decode(data[at:])
 	return ok
+}
+
+// without returns the headers with fields that a flow hash leaves out as 0.
+func (h *headers) without(fields config.HashFields) *headers {
+	of := *h
+	if h.ip != nil {
+		ip := *h.ip
+		of.ip = &ip
+	}
+	if h.l4 != nil {
+		l4 := *h.l4
+		of.l4 = &l4
+	}
+	for bit := config.HashSrcIP; bit != 0; bit <<= 1 {
+		switch fields & bit {
+		case config.HashEtherType:
+			of.etherType = 0
+		case config.HashSrcMAC:
+			of.smac = 0
+		case config.HashDstMAC:
+			of.dmac = 0
+		case config.HashL4Src, config.HashL4Dst:
+			if of.l4 != nil && bit == config.HashL4Src {
+				of.l4.src = 0
+			} else if of.l4 != nil {
+				of.l4.dst = 0
+			}
+		case config.HashSrcIP, config.HashDstIP, config.HashProtocol:
+			of.ip.leaveOut(bit)
+		}
+	}
+	return &of
+}
+
+func (ip *ipHeader) leaveOut(field config.HashFields) {
+	switch {
+	case ip == nil:
+	case field == config.HashSrcIP:
+		ip.src = [16]byte{}
+	case field == config.HashDstIP:
+		ip.dst = [16]byte{}
+	default:
+		ip.protocol = 0
+	}
 }
 
 // flowHash returns the hash of saisim/engine/hash.go. start is seed<<32 | salt<<16.

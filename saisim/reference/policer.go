@@ -94,6 +94,17 @@ func (conf *settings) toCPU(t config.Trap) config.ToCPU {
 	return conf.TrapDefault.ToCPU
 }
 
+// countTrap counts a copy for the CPU by the counter of its trap.
+func (c *Chip) countTrap(pk *packet, t config.Trap) {
+	if id := c.conf.toCPU(t).Counter; id != config.None {
+		n := c.trapCounts[id]
+		c.trapCounts[id] = [2]uint64{n[0] + 1, n[1] + uint64(pk.length+fcs)}
+	}
+}
+
+// TrapCount returns the packets and the bytes that a counter of traps has counted.
+func (c *Chip) TrapCount(id config.ID) [2]uint64 { return c.trapCounts[id] }
+
 // policed reports whether a packet for the CPU is dropped by the policer, and counts it.
 func (c *Chip) policed(pk *packet) bool {
 	id := c.conf.toCPU(pk.trap).Policer

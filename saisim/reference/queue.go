@@ -141,6 +141,10 @@ func (q *queue) dequeue() *outgoing {
 	}
 	q.Dequeued++
 	q.DequeuedBytes += uint64(o.bufferBytes())
+	q.count(o, func(n *tm.ColourCounts) {
+		n.Dequeued++
+		n.DequeuedBytes += uint64(o.bufferBytes())
+	})
 	return o
 }
 
@@ -170,16 +174,18 @@ func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why drop.
 		q.DroppedTail++
 		return false, drop.QueueLimit, false
 	}
-	w := q.WRED
-	if !w.ECN && !w.Drop || !q.hit() {
+	w := q.WRED[o.colour()]
+	if !w.ECN && !w.Drop || !q.hit(w) {
 		return false, 0, true
 	}
 	if ecnCapable && w.ECN {
 		q.Marked++
+		q.count(o, func(n *tm.ColourCounts) { n.Marked++ })
 		return true, 0, true
 	}
 	if w.Drop {
 		q.DroppedWRED++
+		q.count(o, func(n *tm.ColourCounts) { n.DroppedWRED++ })
 		return false, drop.WRED, false
 	}
 	return false, 0, true
@@ -199,8 +205,8 @@ func (q *queue) limited(cells, free int) bool {
 }
 
 // hit reports WRED's decision, computed with fractions of big integers.
-func (q *queue) hit() bool {
-	w, n := q.WRED, uint64(q.bytes())
+func (q *queue) hit(w tm.WRED) bool {
+	n := uint64(q.bytes())
 	if n < w.Min || n >= w.Max {
 		return n >= w.Max
 	}
@@ -226,6 +232,24 @@ func trafficClass(qos config.QoS, h headers) uint8 {
 		return qos.Dot1p[h.tags[0].tci>>13]
 	}
 	return qos.DefaultTC
+}
+
+// colourOf returns the colour of a received frame.
+func colourOf(qos config.QoS, h headers) tm.Colour {
+	if qos.DSCPColour != nil && h.ip != nil {
+		return tm.Colour(qos.DSCPColour[h.ip.tos>>2])
+	}
+	if qos.Dot1pColour != nil && len(h.tags) > 0 {
+		return tm.Colour(qos.Dot1pColour[h.tags[0].tci>>13])
+	}
+	return tm.Green
+}
+
+// count counts what happens to a copy of a colour.
+func (q *queue) count(o *outgoing, do func(n *tm.ColourCounts)) {
+	if colour := o.colour(); colour != tm.Green {
+		do(&q.Coloured[colour-tm.Yellow])
+	}
 }
 
 // queueOf returns which of n queues a traffic class uses.

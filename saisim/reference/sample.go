@@ -120,6 +120,7 @@ func (x *choosing) gap() uint64 {
 // give sends a sample to the CPU, or drops it if its trap's policer does not admit it.
 func (c *Chip) give(pk *packet, s *sample, note saisim.Sample, data []byte, length int) {
 	c.frameCounts.Copies++
+	c.countTrap(pk, config.TrapSample)
 	if toCPU := c.conf.toCPU(config.TrapSample); c.policedAs(pk, toCPU.Policer) {
 		s.lost++
 		p := c.portAt(pk.in)

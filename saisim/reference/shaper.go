@@ -7,8 +7,8 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// A shaper follows the text of saisim/tm, with rational numbers of tokens and seconds. It does nothing while its rate is
-// zero.
+// A shaper follows the text of saisim/tm, with rational numbers of tokens and seconds. It does nothing while its rate
+// is zero.
 type shaper struct {
 	tm.Shaper
 	tokens *big.Rat // negative while more has left than the rate allows

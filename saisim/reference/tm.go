@@ -6,6 +6,7 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
+	"tamtam/saisim/tm"
 	"tamtam/tam/record"
 )
 
@@ -87,6 +88,10 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	o.own = o.aside(n)
 	if !ok {
 		q.DroppedBytes += uint64(o.bufferBytes())
+		q.count(o, func(n *tm.ColourCounts) {
+			n.Dropped++
+			n.DroppedBytes += uint64(o.bufferBytes())
+		})
 		c.dropCopy(p, o, why)
 		return
 	}

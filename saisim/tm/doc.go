@@ -26,7 +26,8 @@
 //
 // # WRED and ECN
 //
-// With thresholds Min < Max in bytes and a probability P in percent, the verdict is
+// Packets are green, yellow or red. Each colour has thresholds Min < Max in bytes and a probability P in percent. The
+// verdict on a packet is, by those of its colour,
 //
 //	q <  Min   admitted
 //	q >= Max   hit
@@ -59,7 +60,7 @@
 // tokens is negative, the shaper holds the queue or the port. So the first packet leaves at once even if Burst is 0.
 //
 // A port sends when it can, unless its shaper or those of all its queues with packets hold it. Queues that are held are
-// passed over as if they were empty. A queue that is held after its packet has left loses its credit, and the turn if it
-// has it. A new rate or burst applies from the cycle of the change; the bucket keeps its tokens, up to its new size. A
-// change between packets and bytes fills it.
+// passed over as if they were empty. A queue that is held after its packet has left loses its credit, and the turn if
+// it has it. A new rate or burst applies from the cycle of the change; the bucket keeps its tokens, up to its new size.
+// A change between packets and bytes fills it.
 package tm

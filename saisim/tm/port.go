@@ -1,6 +1,9 @@
 package tm
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // MaxQueues is the maximum number of queues of a port.
 const MaxQueues = 16
@@ -23,7 +26,7 @@ type Limit struct {
 	Alpha   int8 // if Dynamic, -16 .. 16: the limit is 2^Alpha times the free cells
 }
 
-// A WRED marks or drops packets before a queue is full. The zero value does nothing.
+// A WRED marks or drops packets of a colour before a queue is full. The zero value does nothing.
 type WRED struct {
 	ECN, Drop bool
 	Min, Max  uint64 // bytes, Min < Max < 2^40
@@ -36,7 +39,7 @@ type Settings struct {
 	Pool       int
 	Reserved   uint64 // number of cells
 	Limit      Limit
-	WRED       WRED
+	WRED       [NumColours]WRED // by colour
 	Shaper     Shaper
 }
 
@@ -53,13 +56,34 @@ type Counts struct {
 	DroppedWRED             uint64
 	DroppedBytes            uint64 // bytes of packets dropped for any of the three reasons
 	Marked                  uint64
-	MaxBytes, MaxCells      uint64 // high watermarks
+	Coloured                [NumColours - 1]ColourCounts // those of yellow and red packets
+	MaxBytes, MaxCells      uint64                       // high watermarks
+}
+
+// A Colour is the colour of a packet.
+type Colour uint8
+
+// The colours.
+const (
+	Green Colour = iota
+	Yellow
+	Red
+	NumColours
+)
+
+// ColourCounts holds the counters of a queue for packets of one colour, which its other counters include.
+type ColourCounts struct {
+	Dequeued, DequeuedBytes uint64
+	Dropped, DroppedBytes   uint64
+	DroppedWRED, Marked     uint64
 }
 
 // An item is a packet in a queue.
 type item[T any] struct {
-	what         T
-	bytes, cells uint32
+	what   T
+	bytes  uint32
+	cells  uint16
+	colour Colour
 }
 
 // A Queue holds packets of one port. The fields for packets that pass straight through are first.
@@ -147,7 +171,7 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	old := &p.buffer.Pools[q.Pool]
 	old.used -= q.cells
 	old.reserved -= q.unused()
-	q.Settings, q.open = s, !s.Limit.Static && !s.Limit.Dynamic && !s.WRED.ECN && !s.WRED.Drop
+	q.Settings, q.open = s, !s.Limit.Static && !s.Limit.Dynamic && !s.early()
 	to := &p.buffer.Pools[q.Pool]
 	to.used += q.cells
 	to.reserved += q.unused()
@@ -158,16 +182,29 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	p.shapeQueue(i, s.Shaper)
 }
 
+// early reports whether packets may be marked or dropped early.
+func (s *Settings) early() bool {
+	return slices.ContainsFunc(s.WRED[:], func(w WRED) bool { return w.ECN || w.Drop })
+}
+
 // unused returns the number of reserved cells that the queue does not use.
 func (q *Queue[T]) unused() uint64 { return q.Reserved - min(q.Reserved, q.cells) }
 
-// Enqueue adds a packet of n bytes to queue i if it is admitted, and returns the verdict.
+// Enqueue adds a green packet of n bytes to queue i if it is admitted, and returns the verdict.
 func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
+	return p.EnqueueColoured(i, what, n, ecnCapable, Green)
+}
+
+// EnqueueColoured does Enqueue for a packet of a colour.
+func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colour Colour) Verdict {
 	q := &p.queues[i]
 	pool := &p.buffer.Pools[q.Pool]
 	cells := p.buffer.Cells(uint64(n))
 	own := min(cells, q.unused())
-	v := q.admit(pool, cells, own, ecnCapable)
+	v := q.admit(pool, cells, own, ecnCapable, colour)
+	if colour != Green {
+		q.Coloured[colour-1].asked(v, n)
+	}
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
 		return v
@@ -179,14 +216,15 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, q.cells), max(q.MaxBytes, q.bytes)
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(n)
-	q.items.Push(item[T]{what, n, uint32(cells)})
+	q.items.Push(item[T]{what, n, uint16(cells), colour})
 	p.busy |= 1 << i
 	p.n++
 	p.bytes += uint64(n)
 	return v
 }
 
-// Pass does Enqueue and then Dequeue for a port without packets. The packet is counted and never stored.
+// Pass does Enqueue and then Dequeue of a green packet for a port without packets. The packet is counted and never
+// stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	if pool := &p.buffer.Pools[q.Pool]; !q.open || q.Reserved > 0 || uint64(n) > p.buffer.CellBytes || pool.free() < 1 {
@@ -206,7 +244,7 @@ func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
-	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable)
+	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable, Green)
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
 		return v
@@ -233,7 +271,7 @@ func (p *Port[T]) had(i int) {
 	p.pass()
 }
 
-func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict {
+func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool, colour Colour) Verdict {
 	free := pool.free()
 	if shared := int64(cells - own); shared > 0 {
 		if shared > free {
@@ -245,18 +283,33 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict
 			return Tail
 		}
 	}
-	if !q.WRED.ECN && !q.WRED.Drop || !q.hit() {
+	w := &q.WRED[colour]
+	if !w.ECN && !w.Drop || !q.hit(w) {
 		return Admitted
 	}
 	switch {
-	case ecnCapable && q.WRED.ECN:
+	case ecnCapable && w.ECN:
 		q.Marked++
 		return Marked
-	case q.WRED.Drop:
+	case w.Drop:
 		q.DroppedWRED++
 		return WREDDrop
 	}
 	return Admitted
+}
+
+// asked counts the verdict on a packet of n bytes.
+func (c *ColourCounts) asked(v Verdict, n uint32) {
+	switch {
+	case v == Marked:
+		c.Marked++
+	case v > Marked:
+		c.Dropped++
+		c.DroppedBytes += uint64(n)
+		if v == WREDDrop {
+			c.DroppedWRED++
+		}
+	}
 }
 
 // limit returns the maximum number of cells that the queue may hold beyond its reserved ones.
@@ -271,8 +324,7 @@ func (q *Queue[T]) limit(free uint64) uint64 {
 }
 
 // hit reports whether WRED hits a packet in the queue's current state.
-func (q *Queue[T]) hit() bool {
-	w := &q.WRED
+func (q *Queue[T]) hit(w *WRED) bool {
 	switch {
 	case q.bytes < w.Min:
 		return false
@@ -285,8 +337,8 @@ func (q *Queue[T]) hit() bool {
 	return hi < phi || hi == phi && lo < plo
 }
 
-// Dequeue removes the next packet. The port must hold a packet that its shapers let leave. It returns the packet and its
-// queue.
+// Dequeue removes the next packet. The port must hold a packet that its shapers let leave. It returns the packet and
+// its queue.
 func (p *Port[T]) Dequeue() (what T, queue int) {
 	if s := p.busy & p.strict &^ p.held; s != 0 {
 		queue = bits.Len32(s) - 1
@@ -294,6 +346,11 @@ func (p *Port[T]) Dequeue() (what T, queue int) {
 		queue = p.roundRobin()
 	}
 	it := p.dequeue(queue)
+	if it.colour != Green {
+		n := &p.queues[queue].Coloured[it.colour-1]
+		n.Dequeued++
+		n.DequeuedBytes += uint64(it.bytes)
+	}
 	if p.Shaped() {
 		p.spend(queue, uint64(it.bytes))
 	}

@@ -143,7 +143,9 @@ func TestAdmission(t *testing.T) {
 // WRED between its thresholds hits with the configured probability, marks packets that can be marked and drops the
 // others.
 func TestWRED(t *testing.T) {
-	w := Settings{Discipline: Discipline{Weight: 1}, WRED: WRED{ECN: true, Drop: true, Min: 1000, Max: 3000, Percent: 40}}
+	w := Settings{Discipline: Discipline{Weight: 1}, WRED: [NumColours]WRED{
+		{ECN: true, Drop: true, Min: 1000, Max: 3000, Percent: 40},
+	}}
 	for _, tt := range []struct {
 		held      int // number of packets of 100 bytes
 		ecn       bool
@@ -200,7 +202,9 @@ func TestPoolsAddUp(t *testing.T) {
 					Pool:       rnd.IntN(2), Reserved: rnd.Uint64N(20),
 					Limit: Limit{Static: rnd.IntN(3) == 0, Cells: rnd.Uint64N(90), Dynamic: rnd.IntN(2) == 0,
 						Alpha: int8(rnd.IntN(5) - 2)},
-					WRED: WRED{ECN: rnd.IntN(2) == 0, Drop: rnd.IntN(2) == 0, Min: 500, Max: 5000, Percent: 50},
+					WRED: [NumColours]WRED{
+						{ECN: rnd.IntN(2) == 0, Drop: rnd.IntN(2) == 0, Min: 500, Max: 5000, Percent: 50},
+					},
 				})
 			case 1, 2, 3, 4:
 				if p.Len() > 0 {

@@ -1,0 +1,62 @@
+// Package qosmap turns the lists of SAI's QoS maps into arrays. It contains the types of maps that the chip has, and
+// the ranges of their keys and values. What a map is used for does not belong here.
+package qosmap
+
+import (
+	"fmt"
+
+	"tamtam/sai"
+	"tamtam/saisim/tm"
+)
+
+// Numbers that the chip and its maps share.
+const (
+	TrafficClasses = 16
+	// PriorityGroups is the number of ingress priority groups of a port, one for each priority of PFC.
+	PriorityGroups = 8
+)
+
+// A Form describes a type of maps.
+type Form struct {
+	Attr       sai.AttrID // attribute of ports that names such a map
+	key, value func(p sai.QoSMapParams) uint8
+	keys       int
+	greatest   uint8 // greatest value
+}
+
+// Forms returns the types of maps of a chip whose ports have that many queues.
+func Forms(queues uint32) map[sai.Enum]Form {
+	tc := func(p sai.QoSMapParams) uint8 { return p.TC }
+	dscp := func(p sai.QoSMapParams) uint8 { return p.DSCP }
+	dot1p := func(p sai.QoSMapParams) uint8 { return p.Dot1p }
+	queue := func(p sai.QoSMapParams) uint8 { return p.Queue }
+	group := func(p sai.QoSMapParams) uint8 { return p.PG }
+	pfc := func(p sai.QoSMapParams) uint8 { return p.Prio }
+	colour := func(p sai.QoSMapParams) uint8 { return uint8(p.Color) }
+	last := uint8(queues - 1)
+	return map[sai.Enum]Form{
+		sai.QoSMapTypeDSCPToTC:          {sai.PortAttrQoSDSCPToTCMap, dscp, tc, 64, TrafficClasses - 1},
+		sai.QoSMapTypeDot1pToTC:         {sai.PortAttrQoSDot1pToTCMap, dot1p, tc, 8, TrafficClasses - 1},
+		sai.QoSMapTypeDSCPToColor:       {sai.PortAttrQoSDSCPToColorMap, dscp, colour, 64, uint8(tm.Red)},
+		sai.QoSMapTypeDot1pToColor:      {sai.PortAttrQoSDot1pToColorMap, dot1p, colour, 8, uint8(tm.Red)},
+		sai.QoSMapTypeTCToQueue:         {sai.PortAttrQoSTCToQueueMap, tc, queue, TrafficClasses, last},
+		sai.QoSMapTypeTCToPriorityGroup: {sai.PortAttrQoSTCToPriorityGroupMap, tc, group, TrafficClasses, PriorityGroups - 1},
+		sai.QoSMapTypePfcPriorityToPriorityGroup: {
+			sai.PortAttrQoSPfcPriorityToPriorityGroupMap, pfc, group, 8, PriorityGroups - 1,
+		},
+		sai.QoSMapTypePfcPriorityToQueue: {sai.PortAttrQoSPfcPriorityToQueueMap, pfc, queue, 8, last},
+	}
+}
+
+// Values returns the values of a list by their keys. Keys that the list does not name map to 0.
+func (f Form) Values(list sai.QoSMap) ([]uint8, error) {
+	values := make([]uint8, f.keys)
+	for _, e := range list {
+		from, value := f.key(e.Key), f.value(e.Value)
+		if int(from) >= f.keys || value > f.greatest {
+			return nil, fmt.Errorf("%d to %d, want 0-%d to 0-%d", from, value, f.keys-1, f.greatest)
+		}
+		values[from] = value
+	}
+	return values, nil
+}
