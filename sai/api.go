@@ -43,8 +43,8 @@ type API interface {
 	Availability(ctx context.Context, t ObjectType, attrs []Attr) (uint64, error)
 }
 
-// A Checker is an [API] that can check an object while the objects that it names do not exist yet, as in a view. The ids
-// of objects mean nothing to it. What passes may still be refused later.
+// A Checker is an [API] that can check an object while the objects that it names do not exist yet, as in a view. The
+// ids of objects mean nothing to it. What passes may still be refused later.
 type Checker interface {
 	// CheckCreate checks a new object. others is the number of other objects of its type.
 	CheckCreate(k Key, attrs []Attr, others int) error

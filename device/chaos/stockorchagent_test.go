@@ -217,7 +217,9 @@ func (s *foreignSwitch) configured(n int) {
 			"trap_priority=1 trap_ids=ip2me")
 	s.appl("VLAN_TABLE", "Vlan10", "admin_status=up mtu=9100 host_ifname=")
 	s.appl("VLAN_MEMBER_TABLE", "Vlan10:Ethernet0", "tagging_mode=untagged", "Vlan10:Ethernet4", "tagging_mode=untagged")
-	for name, ip := range map[string]string{"Ethernet8": "10.8.0.1/24", "Ethernet12": "10.12.0.1/24", "Vlan10": "10.10.0.1/24"} {
+	for name, ip := range map[string]string{
+		"Ethernet8": "10.8.0.1/24", "Ethernet12": "10.12.0.1/24", "Vlan10": "10.10.0.1/24",
+	} {
 		s.appl("INTF_TABLE", name, "NULL=NULL mac_addr=00:00:00:00:00:00")
 		s.appl("INTF_TABLE", name+":"+ip, "scope=global family=IPv4")
 	}
@@ -346,7 +348,8 @@ func TestStockOrchagent(t *testing.T) {
 	s.counts(schema.CountersPortNameMap, "Ethernet8", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", 10)
 	s.counts("COUNTERS_RIF_NAME_MAP", "Ethernet8", "SAI_ROUTER_INTERFACE_STAT_IN_PACKETS", 10)
 	counters := s.redis.DB(swss.CountersDB).Client()
-	devicetest.NoError(t, counters.HSet(t.Context(), "RATES:PORT", "PORT_SMOOTH_INTERVAL", "10", "PORT_ALPHA", "0.18").Err())
+	smooth := []any{"PORT_SMOOTH_INTERVAL", "10", "PORT_ALPHA", "0.18"}
+	devicetest.NoError(t, counters.HSet(t.Context(), "RATES:PORT", smooth...).Err())
 	s.eventually("rates of each port", func() bool { return len(counters.Keys(t.Context(), "RATES:oid*").Val()) >= 32 })
 
 	objects, ids := s.asicKeys("*"), s.realIDs()

@@ -300,7 +300,9 @@ var rules = []room{
 	{name: "orch/forward", below: rooms("orch swss swss/schema"), modules: []string{goredis}},
 	{name: "orch", below: rooms("swss swss/schema sai"), clock: true},
 	{name: "sai/redis", modules: []string{goredis}, clock: true, below: rooms(`
-		sai/redis/asicview sai/redis/flex sai/redis/objectids sai/redis/protocol swss sai`)},
+		sai/redis/asicview sai/redis/flex sai/redis/objectids sai/redis/protocol sai/redis/queries swss sai`)},
+	// statistics and capabilities
+	{name: "sai/redis/queries", below: rooms("sai/redis/asicview sai/redis/objectids sai/redis/protocol swss sai")},
 	// views of the ASIC, and the operations that lead from one to another
 	{name: "sai/redis/asicview", below: rooms("sai/redis/objectids sai/redis/protocol swss sai")},
 	// counters that are polled

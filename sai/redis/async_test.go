@@ -97,7 +97,7 @@ func TestAsyncClient(t *testing.T) {
 	}
 }
 
-// An asynchronous client of a synchronous syncd dies of answers that it does not expect. syncd says why.
+// An asynchronous client of a synchronous syncd dies of answers that it does not expect. The log has the reason.
 func TestClientThatReadsNoAnswers(t *testing.T) {
 	c, log := newRawClient(t, ServerOptions{})
 	ctx := context.Background()
@@ -127,17 +127,18 @@ func TestRecordingOfExchanges(t *testing.T) {
 	c.send(newSwitch...)
 	c.send(newTable...)
 	c.send(newTable...)
-	list := need(ParseExchanges(text.String()))(t)
-	want := []Exchange{
-		{entry(newSwitch), swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "Sgetresponse"}},
-		{entry(newTable), swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "Sgetresponse"}},
-		{entry(newTable), swss.Entry{Key: "SAI_STATUS_ITEM_ALREADY_EXISTS", Body: "[]", Op: "Sgetresponse"}},
+	list := need(protocol.ParseExchanges(text.String()))(t)
+	answer := func(status string) swss.Entry { return swss.Entry{Key: status, Body: "[]", Op: "Sgetresponse"} }
+	want := []protocol.Exchange{
+		{Request: entry(newSwitch), Answer: answer("SAI_STATUS_SUCCESS")},
+		{Request: entry(newTable), Answer: answer("SAI_STATUS_SUCCESS")},
+		{Request: entry(newTable), Answer: answer("SAI_STATUS_ITEM_ALREADY_EXISTS")},
 	}
 	if !slices.Equal(list, want) {
 		t.Errorf("%v, want %v", list, want)
 	}
 	for _, bad := range []string{"", "Sset\tX", "\tSAI_STATUS_SUCCESS\t[]\tSx", "Sset\tX\t[]\n\tSx\tY\t[]\n\tSx\tY\t[]"} {
-		if _, err := ParseExchanges(bad); err == nil {
+		if _, err := protocol.ParseExchanges(bad); err == nil {
 			t.Errorf("%q is a recording", bad)
 		}
 	}

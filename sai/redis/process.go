@@ -15,6 +15,7 @@ import (
 	"tamtam/sai/redis/flex"
 	"tamtam/sai/redis/objectids"
 	"tamtam/sai/redis/protocol"
+	"tamtam/sai/redis/queries"
 	"tamtam/swss"
 )
 
@@ -27,7 +28,7 @@ type processor struct {
 	objects  *objectids.Translator
 	counters *flex.Counters
 	views    *views
-	queries  queries
+	queries  queries.Server
 }
 
 // process executes one request.
@@ -67,31 +68,22 @@ func (p *processor) dispatch(ctx context.Context, m protocol.Message) (*protocol
 	case protocol.OpCreate, protocol.OpRemove, protocol.OpSet, protocol.OpGet:
 		return p.single(ctx, m)
 	case protocol.OpGetStats, protocol.OpClearStats:
-		return p.queries.stats(ctx, m)
+		return p.queries.Stats(ctx, m)
 	case protocol.OpFlush:
 		return p.flush(ctx, m)
 	case protocol.OpAttrQuery, protocol.OpEnumQuery, protocol.OpStatsQuery, protocol.OpStatsStQuery:
-		return p.queries.capability(ctx, m)
+		return p.queries.Capability(ctx, m)
 	case protocol.OpAvailQuery:
-		return p.queries.availability(ctx, m)
+		return p.queries.Availability(ctx, m)
 	case protocol.OpStartPoll, protocol.OpStopPoll, protocol.OpSetGroup, protocol.OpDelGroup:
 		return p.counters.Request(ctx, m)
 	}
 	return nil, fmt.Errorf("operation %.40q: %w", m.Op, sai.StatusNotSupported)
 }
 
-// parseKey decodes the key of a request.
-func parseKey(text string) (sai.Key, error) {
-	k, err := sai.ParseKey(text)
-	if err == nil && sai.ObjectMeta(protocol.KeyType(k)) == nil {
-		err = asicview.NoMetadata(k)
-	}
-	return k, err
-}
-
 // single executes a create, remove, set or get.
 func (p *processor) single(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
-	k, err := parseKey(m.Key)
+	k, err := asicview.ParseKey(m.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +304,7 @@ func (p *processor) formatGot(
 
 // flush executes an FDB flush, and deletes the rows of the removed entries.
 func (p *processor) flush(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
-	_, err := parseKey(m.Key)
+	_, err := asicview.ParseKey(m.Key)
 	if err != nil {
 		return nil, err
 	}

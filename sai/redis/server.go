@@ -16,6 +16,7 @@ import (
 	"tamtam/sai/redis/flex"
 	"tamtam/sai/redis/objectids"
 	"tamtam/sai/redis/protocol"
+	"tamtam/sai/redis/queries"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -53,7 +54,7 @@ type Server struct {
 	Counters *flex.Counters // polls counters of the ASIC into COUNTERS_DB
 	Notifier *Notifier      // publishes the ASIC's notifications
 	Watch    *drift.Watch   // compares ASIC_STATE with the ASIC, see Compare
-	Record   io.Writer      // receives each request and its answer, see [Exchange]; nil records nothing
+	Record   io.Writer      // receives each request and its answer, see [protocol.Exchange]; nil records nothing
 
 	asic     *swss.DB
 	requests *swss.Queue
@@ -81,7 +82,8 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 	objects := objectids.NewTranslator(asic, backend)
 	counters := flex.New(r, mu, objects, backend, log)
 	vs := &views{
-		db: asic, backend: backend, checker: &sai.Gate{API: chip}, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
+		db: asic, backend: backend, checker: &sai.Gate{API: chip}, log: log, objects: objects, polled: counters.Groups,
+		compares: opts.TempView,
 	}
 	counters.InView = vs.has
 	s := &Server{
@@ -91,7 +93,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 		async: opts.Async, mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
-			queries: queries{backend, objects},
+			queries: queries.Server{Backend: backend, Objects: objects},
 		},
 	}
 	s.Watch.Add(comparison{s, opts.Renew}.stage())
@@ -350,6 +352,22 @@ func (s *Server) answer(ctx context.Context, e swss.Peeked) error {
 	}
 	s.Notifier.notifyLate(ctx)
 	return nil
+}
+
+// keep records a request with its outcome. A recording that cannot be written ends.
+func (s *Server) keep(request swss.Entry, res *protocol.Result) {
+	if s.Record == nil {
+		return
+	}
+	e := protocol.Exchange{Request: request}
+	if !res.Unanswered {
+		answer := protocol.Message{Key: res.Status.String(), Op: res.Op, Fields: res.Fields}
+		e.Answer = answer.Entry()
+	}
+	if _, err := io.WriteString(s.Record, e.String()); err != nil {
+		s.log.Error("syncd: the recording ends", "error", err)
+		s.Record = nil
+	}
 }
 
 // checkRead reports a client that does not read its answers. A client that does has read the answer to its last request

@@ -228,6 +228,15 @@ func withoutOIDs(a sai.Attr) string {
 	return s
 }
 
+// ParseKey decodes the key of an object of a type that has metadata.
+func ParseKey(text string) (sai.Key, error) {
+	k, err := sai.ParseKey(text)
+	if err == nil && sai.ObjectMeta(protocol.KeyType(k)) == nil {
+		err = NoMetadata(k)
+	}
+	return k, err
+}
+
 // NoMetadata returns the error for an object of an unknown type.
 func NoMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
 

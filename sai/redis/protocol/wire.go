@@ -82,11 +82,11 @@ func ParseAttrs(t sai.ObjectType, pairs []swss.Pair) ([]sai.Attr, error) {
 	return attrs, nil
 }
 
-// IsAttrName reports whether a name, known or not, has the form of an attribute of type t. IsStatName is the same for a
-// statistic. A newer SAI, or a type of which only a part is known here, has more names of that form.
+// IsAttrName reports whether a name, known or not, has the form of an attribute of type t. A newer SAI, or a type of
+// which only a part is known here, has more names of that form.
 func IsAttrName(t sai.ObjectType, name string) bool { return isNameOf(t, name, "_ATTR_") }
 
-// IsStatName is described at [IsAttrName].
+// IsStatName reports whether a name, known or not, has the form of a statistic of type t.
 func IsStatName(t sai.ObjectType, name string) bool { return isNameOf(t, name, "_STAT_") }
 
 func isNameOf(t sai.ObjectType, name, infix string) bool {

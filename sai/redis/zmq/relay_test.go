@@ -144,7 +144,8 @@ func TestRequests(t *testing.T) {
 	rude := connect(t, g.socket)
 	noError(t, rude.send(nil, []byte(`["rude","set"]`)))
 	rude.Close()
-	if got, want := connect(t, g.socket).ask(`["next","set"]`), `["SAI_STATUS_SUCCESS","getresponse","next","set"]`; got != want {
+	want := `["SAI_STATUS_SUCCESS","getresponse","next","set"]`
+	if got := connect(t, g.socket).ask(`["next","set"]`); got != want {
 		t.Errorf("after a rude client: %s, want %s", got, want)
 	}
 }
@@ -234,7 +235,8 @@ func TestWireFormat(t *testing.T) {
 	}
 	_, err = b.Write([]byte("\x04\x26\x05READY\x0bSocket-Type\x00\x00\x00\x03REQ\x08Identity\x00\x00\x00\x00"))
 	noError(t, err)
-	if got, want := read(2+9+256), "\x01\x00\x02\x00\x00\x00\x00\x00\x00\x01\x00"+strings.Repeat("\x07", 256); got != want {
+	message := "\x01\x00\x02\x00\x00\x00\x00\x00\x00\x01\x00" + strings.Repeat("\x07", 256)
+	if got, want := read(2+9+256), message; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 	noError(t, <-result)

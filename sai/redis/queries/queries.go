@@ -1,4 +1,5 @@
-package sairedis
+// Package queries executes the requests that change no object: statistics and capabilities.
+package queries
 
 import (
 	"context"
@@ -7,24 +8,25 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
 	"tamtam/sai/redis/objectids"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
-// queries executes the requests that change no object: statistics and capabilities.
-type queries struct {
-	backend sai.API
-	objects *objectids.Translator
+// A Server executes queries.
+type Server struct {
+	Backend sai.API
+	Objects *objectids.Translator
 }
 
-// stats executes get_stats and clear_stats.
-func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
-	k, err := parseKey(m.Key)
+// Stats executes get_stats and clear_stats.
+func (q Server) Stats(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	k, err := asicview.ParseKey(m.Key)
 	if err != nil {
 		return nil, err
 	}
-	real, err := q.objects.IDs.RealKey(k)
+	real, err := q.Objects.IDs.RealKey(k)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +37,9 @@ func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Resul
 		}
 	}
 	if m.Op == protocol.OpClearStats {
-		return &protocol.Result{}, q.backend.ClearStats(ctx, real, ids)
+		return &protocol.Result{}, q.Backend.ClearStats(ctx, real, ids)
 	}
-	values, err := q.backend.Stats(ctx, real, ids)
+	values, err := q.Backend.Stats(ctx, real, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +50,8 @@ func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Resul
 	return res, nil
 }
 
-// capability answers the capability queries.
-func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+// Capability answers the capability queries.
+func (q Server) Capability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	fields := swss.ToFieldValues(m.Fields)
 	t, err := protocol.ParseType(fields["OBJECT_TYPE"])
 	if err != nil {
@@ -66,7 +68,7 @@ func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.
 	}
 	switch m.Op {
 	case protocol.OpStatsQuery:
-		ids, err := q.backend.StatsCapability(ctx, t)
+		ids, err := q.Backend.StatsCapability(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +90,8 @@ func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.
 }
 
 // attrCapability returns the operations that an attribute supports.
-func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*protocol.Result, error) {
-	c, err := q.backend.AttrCapability(ctx, id)
+func (q Server) attrCapability(ctx context.Context, id sai.AttrID) (*protocol.Result, error) {
+	c, err := q.Backend.AttrCapability(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +103,8 @@ func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*protocol.R
 }
 
 // enumCapability returns the values that an attribute supports, if they fit into room.
-func (q queries) enumCapability(ctx context.Context, id sai.AttrID, room int) (*protocol.Result, error) {
-	values, err := q.backend.EnumCapability(ctx, id)
+func (q Server) enumCapability(ctx context.Context, id sai.AttrID, room int) (*protocol.Result, error) {
+	values, err := q.Backend.EnumCapability(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -133,19 +135,19 @@ func statsResult(ids []sai.StatID, room int) *protocol.Result {
 }
 
 // checkSwitch checks the key of a query: the switch's virtual id.
-func (q queries) checkSwitch(key string) error {
+func (q Server) checkSwitch(key string) error {
 	vid, err := sai.ParseOID(key)
 	if err != nil {
 		return err
 	}
-	if vid == sai.NullOID || !q.objects.IDs.Known(vid) {
+	if vid == sai.NullOID || !q.Objects.IDs.Known(vid) {
 		return fmt.Errorf("switch %s: %w", vid, sai.StatusInvalidObjectID)
 	}
 	return nil
 }
 
-// availability executes object_type_get_availability_query: attributes, then the object type.
-func (q queries) availability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+// Availability executes object_type_get_availability_query: attributes, then the object type.
+func (q Server) Availability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	if err := q.checkSwitch(m.Key); err != nil {
 		return nil, err
 	}
@@ -161,10 +163,10 @@ func (q queries) availability(ctx context.Context, m protocol.Message) (*protoco
 	if err != nil {
 		return nil, err
 	}
-	if attrs, err = q.objects.IDs.RealAttrs(attrs); err != nil {
+	if attrs, err = q.Objects.IDs.RealAttrs(attrs); err != nil {
 		return nil, err
 	}
-	count, err := q.backend.Availability(ctx, t, attrs)
+	count, err := q.Backend.Availability(ctx, t, attrs)
 	if err != nil {
 		return nil, err
 	}

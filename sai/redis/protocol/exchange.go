@@ -1,17 +1,15 @@
-package sairedis
+package protocol
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
-	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
 // An Exchange is a request that syncd has executed, and its answer. In a recording each is a line of three words,
-// separated by tabs: operation, key and body, as in ASIC_DB. The answer's line follows, and begins with a tab. A request
-// without an answer has no such line.
+// separated by tabs: operation, key and body, as in ASIC_DB. The answer's line follows, and begins with a tab. A
+// request without an answer has no such line.
 type Exchange struct {
 	Request swss.Entry
 	Answer  swss.Entry // zero if the client expected no answer
@@ -27,22 +25,6 @@ func (e Exchange) String() string {
 }
 
 func recordLine(e swss.Entry) string { return e.Op + "\t" + e.Key + "\t" + e.Body + "\n" }
-
-// keep records a request with its outcome. A recording that cannot be written ends.
-func (s *Server) keep(request swss.Entry, res *protocol.Result) {
-	if s.Record == nil {
-		return
-	}
-	e := Exchange{Request: request}
-	if !res.Unanswered {
-		answer := protocol.Message{Key: res.Status.String(), Op: res.Op, Fields: res.Fields}
-		e.Answer = answer.Entry()
-	}
-	if _, err := io.WriteString(s.Record, e.String()); err != nil {
-		s.log.Error("syncd: the recording ends", "error", err)
-		s.Record = nil
-	}
-}
 
 // ParseExchanges decodes a recording.
 func ParseExchanges(text string) ([]Exchange, error) {
