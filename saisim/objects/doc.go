@@ -23,9 +23,9 @@
 //	monitors    TAM objects, for drop reports                                 dropmonitor.go, tamcollector.go
 //	extensions  objects of extensions                                         extension.go, package extension
 //
-// The switch object (switch.go), its hashes (hash.go) and in-band telemetry (tam.go) have no state of their own. Kinds
-// declare what they only store (stored.go). Areas interact little.
-// ports and bridge ask acls whether something may be bound. qos makes ports put their rows again when a profile
-// changes. extensions read the counters of acls, and one of them adds matches to ACL entries (aclflow.go). The core
-// reports for any area how an object is used, and describes it without its id (describe.go).
+// The switch object with its hashes (switch.go) and in-band telemetry (tam.go) have no state of their own. Kinds
+// declare what they only store, which capability.go lists. Areas interact little. ports and bridge ask acls whether
+// something may be bound. qos makes ports put their rows again when a profile changes. extensions read the counters of
+// acls, and one of them adds matches to ACL entries (aclflow.go). The core reports for any area how an object is used,
+// and describes it without its id (describe.go).
 package objects
