@@ -41,7 +41,7 @@ func TestRecordedExchanges(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			list, err := sairedis.ParseExchanges(unzipped(t, file))
+			list, err := protocol.ParseExchanges(unzipped(t, file))
 			devicetest.NoError(t, err)
 			p := newReplay(t)
 			for i := range list {
@@ -68,7 +68,7 @@ func unzipped(t *testing.T, file string) string {
 	return string(text)
 }
 
-func rewrite(t *testing.T, file string, list []sairedis.Exchange) {
+func rewrite(t *testing.T, file string, list []protocol.Exchange) {
 	t.Helper()
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -122,10 +122,11 @@ func newReplay(t *testing.T) *replay {
 var objectID = regexp.MustCompile(`oid:0x[0-9a-f]+`)
 
 // exchange makes one request and compares its answer with the recorded one, which it replaces.
-func (p *replay) exchange(e *sairedis.Exchange) {
+func (p *replay) exchange(e *protocol.Exchange) {
 	p.Helper()
 	creates := strings.HasSuffix(e.Request.Op, protocol.OpCreate)
-	request := swss.Entry{Op: e.Request.Op, Key: p.present(e.Request.Key, creates), Body: p.present(e.Request.Body, creates)}
+	key, body := p.present(e.Request.Key, creates), p.present(e.Request.Body, creates)
+	request := swss.Entry{Op: e.Request.Op, Key: key, Body: body}
 	ctx := context.Background()
 	devicetest.NoError(p.T, p.requests.Push(ctx, request))
 	if e.Answer == (swss.Entry{}) {
@@ -164,7 +165,7 @@ func (p *replay) present(text string, creates bool) string {
 func (p *replay) learn(recorded, now string) { p.now[recorded], p.recorded[now] = now, recorded }
 
 // compare compares an answer with the recorded one. An id that is new in both is the same object from then on.
-func (p *replay) compare(e *sairedis.Exchange, got swss.Entry) {
+func (p *replay) compare(e *protocol.Exchange, got swss.Entry) {
 	p.Helper()
 	was, is := objectID.FindAllString(e.Answer.Body, -1), objectID.FindAllString(got.Body, -1)
 	for i := range min(len(was), len(is)) {
