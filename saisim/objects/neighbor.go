@@ -30,13 +30,13 @@ func (rt *router) neighborKind() *kind {
 	}
 }
 
-// broadcastMAC is the address of a neighbour for directed broadcasts.
-var broadcastMAC = sai.MAC{255, 255, 255, 255, 255, 255}
+// isBroadcast reports whether an address is that of all hosts of a VLAN, for directed broadcasts.
+func isBroadcast(m sai.MAC) bool { return m == sai.MAC{255, 255, 255, 255, 255, 255} }
 
-// checkNeighborMAC rejects the broadcast address, except for a neighbour at an interface on a VLAN.
+// checkNeighborMAC rejects the broadcast address of a neighbour, unless its interface is on a VLAN.
 func (rt *router) checkNeighborMAC(rif sai.OID, m sai.MAC) error {
 	r, _ := row[config.Interface](rt.core, rif)
-	if _, onVLAN := config.Find[config.VLAN](rt.tables, r.On); onVLAN && m == broadcastMAC {
+	if _, onVLAN := config.Find[config.VLAN](rt.tables, r.On); onVLAN && isBroadcast(m) {
 		return nil
 	}
 	return unicast(sai.NeighborEntryAttrDstMACAddress, m)
@@ -48,7 +48,7 @@ func neighborValues(o *object) error {
 		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "ip %s, want a unicast address",
 			k.IP)
 	}
-	if m := sai.MAC(o.mac(sai.NeighborEntryAttrDstMACAddress)); m != broadcastMAC {
+	if m := sai.MAC(o.mac(sai.NeighborEntryAttrDstMACAddress)); !isBroadcast(m) {
 		return unicast(sai.NeighborEntryAttrDstMACAddress, m)
 	}
 	return nil

@@ -28,10 +28,15 @@ var pluginTypes = map[string]sai.ObjectType{
 	"BUFFER_POOL_PLUGIN_LIST": sai.ObjectTypeBufferPool,
 	"WRED_QUEUE_PLUGIN_LIST":  sai.ObjectTypeQueue,
 	"WRED_PORT_PLUGIN_LIST":   sai.ObjectTypePort,
+
+	"FLOW_COUNTER_PLUGIN_FIELD": sai.ObjectTypeCounter,
 }
 
 // isPlugin reports whether a field of a group lists plug-ins.
-func isPlugin(field string) bool { return strings.HasSuffix(field, "_PLUGIN_LIST") }
+func isPlugin(field string) bool {
+	_, known := pluginTypes[field]
+	return known || strings.HasSuffix(field, "_PLUGIN_LIST")
+}
 
 // setPlugins replaces the plug-ins of one field.
 func (g *Group) setPlugins(field, list string) {
