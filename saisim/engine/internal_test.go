@@ -186,28 +186,30 @@ func TestFDB(t *testing.T) {
 
 // The next waiting port is the next of the set in the order of numbers, which wraps around.
 func TestNextWaitingPort(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	var s waitingPorts
-	in := map[PortID]bool{}
-	for range 20_000 {
-		p := PortID(r.IntN(profile.MaxLanes)) &^ PortID(63*r.IntN(2)) // many at the edges of words
-		if in[p] {
-			s.remove(p)
-			delete(in, p)
-		} else if len(in) < 5 {
-			s.add(p)
-			in[p] = true
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var s waitingPorts
+		in := map[PortID]bool{}
+		for range 20_000 {
+			p := PortID(r.IntN(profile.MaxLanes)) &^ PortID(63*r.IntN(2)) // many at the edges of words
+			if in[p] {
+				s.remove(p)
+				delete(in, p)
+			} else if len(in) < 5 {
+				s.add(p)
+				in[p] = true
+			}
+			if len(in) == 0 {
+				continue
+			}
+			from := PortID(r.IntN(profile.MaxLanes))
+			want := (from + 1) % profile.MaxLanes
+			for !in[want] {
+				want = (want + 1) % profile.MaxLanes
+			}
+			if got := s.after(from); got != want {
+				t.Fatalf("after %d: %d, want %d of %v", from, got, want, in)
+			}
 		}
-		if len(in) == 0 {
-			continue
-		}
-		from := PortID(r.IntN(profile.MaxLanes))
-		want := (from + 1) % profile.MaxLanes
-		for !in[want] {
-			want = (want + 1) % profile.MaxLanes
-		}
-		if got := s.after(from); got != want {
-			t.Fatalf("after %d: %d, want %d of %v", from, got, want, in)
-		}
-	}
+	})
 }

@@ -4,11 +4,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 // Hashes of one stage are the same whether or not others have the same inputs, with which they run together.
 func TestHashesOfTheSameInputs(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
+	randtest.Run(t, randtest.Cases{Seed: 1}, sameInputs)
+}
+
+func sameInputs(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
 	inputs := [][]Input{
 		{{Field: "l4.src"}},
 		{{Field: "ipv4.src"}},
