@@ -149,8 +149,8 @@ func (p *PortQoS) layout() layout {
 			ref("tc_to_queue_map", CfgTCToQueue, &p.TCToQueue, "The queues of classes."),
 			ignored("tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
 				"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
-			unsupported("scheduler", "", "no scheduler of a whole port: the switch does not shape",
-				"The switch does not shape."),
+			unsupported("scheduler", "", "no scheduler of a whole port: orchagent sets no shapers",
+				"Orchagent sets no shapers."),
 		},
 	}
 }
@@ -185,8 +185,8 @@ func (s *Scheduler) layout() layout {
 
 // shaping returns a field of SONiC that would configure traffic shaping.
 func shaping(name string) field {
-	return unsupported(name, "0", "0 or no such field: the switch does not shape",
-		"The switch does not shape.")
+	return unsupported(name, "0", "0 or no such field: orchagent sets no shapers",
+		"Orchagent sets no shapers.")
 }
 
 // QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
