@@ -35,7 +35,8 @@ func (g *gen) adding(do func()) {
 	g.Rand = was
 }
 
-// furnishAdded makes shapers, neighbours with the broadcast address, counters of traps, and colours.
+// furnishAdded makes shapers, neighbours with the broadcast address, counters of traps, and colours. The state of
+// shapers depends on each change.
 func (p *pair) furnishAdded() {
 	p.adding(func() {
 		for range 5 {
@@ -43,6 +44,7 @@ func (p *pair) furnishAdded() {
 		}
 		for range 6 {
 			p.useShaper()
+			p.configure()
 		}
 		for range 12 {
 			p.broadcastNeighbor()
