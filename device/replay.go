@@ -193,6 +193,7 @@ var lastTime = time.Unix(1<<32-60, 0).UTC()
 // feed hands every frame of the inputs to the chip at its time. It calls failed after each frame, and ends with the
 // error that failed returns.
 func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func() error) error {
+	s.together = s.Chip.CycleAt(together)
 	for _, i := range in {
 		if err := s.schedule(i, origin); err != nil {
 			return err
@@ -227,11 +228,10 @@ func (s *Sim) schedule(i *input, origin time.Time) error {
 	return nil
 }
 
-// Frames that enter within so many cycles, in which no daemon has work, are handed to the chip together. It is faster
-// with many frames at once. Daemons get a notification at most so many cycles late, which is less than a real switch
-// takes.
+// Frames that enter within so much time, in which no daemon has work, are handed to the chip together. It is faster
+// with many frames at once. Daemons get a notification at most so much later, which is less than a real switch takes.
 const (
-	together    = 10_000
+	together    = 10 * time.Microsecond
 	maxTogether = 64
 )
 
@@ -241,7 +241,7 @@ func (s *Sim) receive(ctx context.Context, i *input, at saisim.Cycle, origin tim
 	p := &i.head
 	if now := s.Chip.Now(); at <= now {
 		at = now
-	} else if s.waiting++; s.host != nil || at >= s.calm || at-now > together || s.waiting == maxTogether {
+	} else if s.waiting++; s.host != nil || at >= s.calm || at-now > s.together || s.waiting == maxTogether {
 		s.waiting = 0
 		if err := s.Advance(ctx, at); err != nil {
 			return err

@@ -34,8 +34,7 @@ func stampable(pk *packet, length int, mtu uint32) stampResult {
 	case !pk.h.stampable():
 		return stampNotTCPUDP
 	}
-	switch {
-	case mtu > 0 && uint32(stampedLen(length))+fcsLen > mtu:
+	if mtu > 0 && uint32(stampedLen(length))+fcsLen > mtu {
 		return stampMTU
 	}
 	return stampDone
