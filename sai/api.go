@@ -1,6 +1,9 @@
 package sai
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // API is the SAI API. Three kinds of types implement it: the client of sairedis (the orchs' side of ASIC_DB), the
 // simulated ASIC, and test doubles.
@@ -38,6 +41,8 @@ type API interface {
 	AttrCapability(ctx context.Context, id AttrID) (Capability, error)
 	EnumCapability(ctx context.Context, id AttrID) ([]Enum, error)
 	StatsCapability(ctx context.Context, t ObjectType) ([]StatID, error)
+	// StreamCapability is sai_query_stats_st_capability: it returns the statistics that can be streamed.
+	StreamCapability(ctx context.Context, t ObjectType) ([]StreamedStat, error)
 	// Availability is sai_object_type_get_availability: it returns how many more objects of this type, with these
 	// resource-type attributes, can be created.
 	Availability(ctx context.Context, t ObjectType, attrs []Attr) (uint64, error)
@@ -50,6 +55,12 @@ type Checker interface {
 	CheckCreate(k Key, attrs []Attr, others int) error
 	// CheckSet checks the change of an attribute.
 	CheckSet(k Key, a Attr) error
+}
+
+// A StreamedStat is a statistic that can be streamed, with the least interval between two values.
+type StreamedStat struct {
+	ID    StatID
+	Least time.Duration
 }
 
 // A Capability lists the operations that a backend implements for an attribute.
@@ -70,10 +81,13 @@ type (
 		Entry FDBEntry
 		Attrs []Attr
 	}
+	// TelTypeConfigChange is tam_tel_type_config_change: the templates of a telemetry type are ready.
+	TelTypeConfigChange struct{ TelType OID }
 	// ShutdownRequest is switch_shutdown_request: the ASIC side has given up.
 	ShutdownRequest struct{ Switch OID }
 )
 
-func (PortState) isNotification()       {}
-func (FDBEvent) isNotification()        {}
-func (ShutdownRequest) isNotification() {}
+func (PortState) isNotification()           {}
+func (FDBEvent) isNotification()            {}
+func (TelTypeConfigChange) isNotification() {}
+func (ShutdownRequest) isNotification()     {}

@@ -201,6 +201,14 @@ func (g *Gate) EnumCapability(ctx context.Context, id AttrID) ([]Enum, error) {
 	return g.API.EnumCapability(ctx, id)
 }
 
+// StreamCapability implements [API].
+func (g *Gate) StreamCapability(ctx context.Context, t ObjectType) ([]StreamedStat, error) {
+	if err := g.Refuse(ctx, OpQuery, t); err != nil {
+		return nil, err
+	}
+	return g.API.StreamCapability(ctx, t)
+}
+
 // StatsCapability implements [API].
 func (g *Gate) StatsCapability(ctx context.Context, t ObjectType) ([]StatID, error) {
 	if err := g.Refuse(ctx, OpQuery, t); err != nil {

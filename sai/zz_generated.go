@@ -3396,6 +3396,15 @@ const (
 	TAMTelemetryAttrReportingInterval AttrID = 77<<32 | 0x3
 )
 
+// Attributes of SAI_OBJECT_TYPE_TAM_COUNTER_SUBSCRIPTION.
+const (
+	TAMCounterSubscriptionAttrTelType   AttrID = 107<<32 | 0x0
+	TAMCounterSubscriptionAttrObjectID  AttrID = 107<<32 | 0x1
+	TAMCounterSubscriptionAttrStatID    AttrID = 107<<32 | 0x2
+	TAMCounterSubscriptionAttrLabel     AttrID = 107<<32 | 0x3
+	TAMCounterSubscriptionAttrStatsMode AttrID = 107<<32 | 0x4
+)
+
 // Attributes of SAI_OBJECT_TYPE_TAM_TRANSPORT.
 const (
 	TAMTransportAttrTransportType     AttrID = 76<<32 | 0x0
@@ -6403,6 +6412,13 @@ var objects = []objectFacts{
 		{name: "SAI_TAM_TELEMETRY_ATTR_COLLECTOR_LIST", id: 0x1, typ: "oidlist", flags: "MC", objects: "TAM_COLLECTOR"},
 		{name: "SAI_TAM_TELEMETRY_ATTR_TAM_REPORTING_UNIT", id: 0x2, typ: "enum", flags: "S", enum: "sai_tam_reporting_unit_t", def: "SAI_TAM_REPORTING_UNIT_SEC", hasDefault: true},
 		{name: "SAI_TAM_TELEMETRY_ATTR_REPORTING_INTERVAL", id: 0x3, typ: "u32", flags: "S", def: "1", hasDefault: true},
+	}},
+	{name: "SAI_OBJECT_TYPE_TAM_COUNTER_SUBSCRIPTION", id: 107, stats: "", attrs: []attrFacts{
+		{name: "SAI_TAM_COUNTER_SUBSCRIPTION_ATTR_TEL_TYPE", id: 0x0, typ: "oid", flags: "MC", objects: "TAM_TEL_TYPE"},
+		{name: "SAI_TAM_COUNTER_SUBSCRIPTION_ATTR_OBJECT_ID", id: 0x1, typ: "oid", flags: "MC", objects: "BUFFER_POOL,INGRESS_PRIORITY_GROUP,PORT,QUEUE"},
+		{name: "SAI_TAM_COUNTER_SUBSCRIPTION_ATTR_STAT_ID", id: 0x2, typ: "u32", flags: "MC"},
+		{name: "SAI_TAM_COUNTER_SUBSCRIPTION_ATTR_LABEL", id: 0x3, typ: "u64", flags: "C", def: "0", hasDefault: true},
+		{name: "SAI_TAM_COUNTER_SUBSCRIPTION_ATTR_STATS_MODE", id: 0x4, typ: "enum", flags: "C", enum: "sai_stats_mode_t", def: "SAI_STATS_MODE_READ", hasDefault: true},
 	}},
 	{name: "SAI_OBJECT_TYPE_TAM_TRANSPORT", id: 76, stats: "", attrs: []attrFacts{
 		{name: "SAI_TAM_TRANSPORT_ATTR_TRANSPORT_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_tam_transport_type_t"},

@@ -170,6 +170,13 @@ func (c *api) EnumCapability(_ context.Context, id sai.AttrID) ([]sai.Enum, erro
 	return c.objects.EnumCapability(id)
 }
 
+// StreamCapability implements [sai.API].
+func (c *api) StreamCapability(_ context.Context, t sai.ObjectType) ([]sai.StreamedStat, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	return c.objects.StreamCapability(t)
+}
+
 // StatsCapability implements [sai.API].
 func (c *api) StatsCapability(_ context.Context, t sai.ObjectType) ([]sai.StatID, error) {
 	c.mu.Lock()

@@ -2,8 +2,10 @@ package saisim
 
 import (
 	"net/netip"
+	"tamtam/sai"
 	"tamtam/saisim/engine"
 	"tamtam/saisim/objects"
+	"tamtam/saisim/objects/stream"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
@@ -47,6 +49,20 @@ func (c *Chip) WithoutEffect() []objects.WithoutEffect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.objects.WithoutEffect()
+}
+
+// StreamMessages encodes the records of streamed statistics, and returns the messages since the last call, in order. The
+// packet path goes on meanwhile.
+func (c *Chip) StreamMessages() []stream.Message {
+	c.mu.Lock()
+	return c.objects.Streams().Encode(c.mu.Unlock)
+}
+
+// StreamCounts returns the counts of all streams of statistics, by the id of their telemetry type.
+func (c *Chip) StreamCounts() map[sai.OID]stream.Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.objects.Streams().Counts()
 }
 
 // FrameCounts returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the

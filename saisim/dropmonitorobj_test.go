@@ -81,8 +81,6 @@ func TestMonitorObjects(t *testing.T) {
 			sai.TAMCollectorAttrSrcIP, sai.IP{Addr: netip.MustParseAddr("0.0.0.0")},
 			sai.TAMCollectorAttrDstIP, sai.IP{Addr: netip.MustParseAddr("192.0.2.9")}}},
 		{unsupported, sai.ObjectTypeTAMReport, []any{sai.TAMReportAttrType, sai.TAMReportTypeJson}},
-		{unsupported, sai.ObjectTypeTAMReport, []any{sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
-			sai.TAMReportAttrReportMode, sai.TAMReportModeBulk}},
 		{invalid, sai.ObjectTypeTAMReport, []any{sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
 			sai.TAMReportAttrReportMode, sai.TAMReportModeSampling, sai.TAMReportAttrSampleRate, sai.Uint(0)}},
 		{invalid, sai.ObjectTypeTAMReport, []any{sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,

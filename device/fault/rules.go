@@ -221,6 +221,8 @@ func (r *Rules) Notified(n sai.Notification) int {
 		name = "port_state_change"
 	case sai.FDBEvent:
 		name = "fdb_event"
+	case sai.TelTypeConfigChange:
+		name = "tam_tel_type_config_change"
 	case sai.ShutdownRequest:
 		name = "switch_shutdown_request"
 	}

@@ -313,6 +313,9 @@ func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
 		}
 		e.Attrs = attrs
 		n = e
+	case sai.TelTypeConfigChange:
+		e.TelType = virtual(e.TelType)
+		n = e
 	case sai.ShutdownRequest:
 		e.Switch = virtual(e.Switch)
 		n = e

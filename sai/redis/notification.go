@@ -55,6 +55,8 @@ func formatNotification(n sai.Notification) (op, data string, err error) {
 			f.List = append(f.List, attrJSON{p.Field, p.Value})
 		}
 		j = []fdbEventJSON{f}
+	case sai.TelTypeConfigChange:
+		return "tam_tel_type_config_change", n.TelType.String(), nil
 	case sai.ShutdownRequest:
 		op = "switch_shutdown_request"
 		j = shutdownJSON{n.Switch.String()}
@@ -89,6 +91,12 @@ func ParseNotification(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 		return out, nil
 	case "fdb_event":
 		return parseFDBEvents(k, bad)
+	case "tam_tel_type_config_change":
+		oid, err := sai.ParseOID(k.Key)
+		if err != nil {
+			return nil, bad(err)
+		}
+		return []sai.Notification{sai.TelTypeConfigChange{TelType: oid}}, nil
 	case "switch_shutdown_request":
 		var j shutdownJSON
 		if err := json.Unmarshal([]byte(k.Key), &j); err != nil {

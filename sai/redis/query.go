@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/sai/redis/protocol"
@@ -206,6 +207,34 @@ func (c *Client) StatsCapability(ctx context.Context, t sai.ObjectType) ([]sai.S
 	list := make([]sai.StatID, len(values))
 	for i, n := range values {
 		list[i] = sai.StatID(uint64(t)<<32 | uint64(uint32(n)))
+	}
+	return list, nil
+}
+
+// StreamCapability implements [sai.API].
+func (c *Client) StreamCapability(ctx context.Context, t sai.ObjectType) ([]sai.StreamedStat, error) {
+	if err := known(protocol.OpStatsStQuery, t, 0); err != nil {
+		return nil, err
+	}
+	got, err := c.ask(ctx, protocol.OpStatsStQuery, "stats_st_capability_response", t, typeField(t),
+		swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
+	if err != nil {
+		return nil, err
+	}
+	values, err := numbers(got["STAT_ENUM"])
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: streamed statistics of %s: %w", t, err)
+	}
+	least, err := numbers(got["MINIMAL_POLLING_INTERVALS"])
+	if err == nil && len(least) != len(values) {
+		err = fmt.Errorf("%d intervals for %d statistics", len(least), len(values))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: least intervals of %s: %w", t, err)
+	}
+	list := make([]sai.StreamedStat, len(values))
+	for i, n := range values {
+		list[i] = sai.StreamedStat{ID: sai.StatID(uint64(t)<<32 | uint64(uint32(n))), Least: time.Duration(least[i])}
 	}
 	return list, nil
 }

@@ -267,6 +267,11 @@ func (r *Recorder) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enu
 	return r.next.EnumCapability(ctx, id)
 }
 
+// StreamCapability implements [sai.API]; it is not recorded.
+func (r *Recorder) StreamCapability(ctx context.Context, t sai.ObjectType) ([]sai.StreamedStat, error) {
+	return r.next.StreamCapability(ctx, t)
+}
+
 // StatsCapability implements [sai.API]; it is not recorded.
 func (r *Recorder) StatsCapability(ctx context.Context, t sai.ObjectType) ([]sai.StatID, error) {
 	return r.next.StatsCapability(ctx, t)

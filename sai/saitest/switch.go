@@ -216,6 +216,11 @@ func (f *Fake) EnumCapability(_ context.Context, id sai.AttrID) ([]sai.Enum, err
 	return m.Enum.Values, nil
 }
 
+// StreamCapability implements [sai.API]. No statistic can be streamed.
+func (f *Fake) StreamCapability(context.Context, sai.ObjectType) ([]sai.StreamedStat, error) {
+	return nil, sai.StatusNotSupported
+}
+
 // StatsCapability implements [sai.API]. It returns all statistics.
 func (f *Fake) StatsCapability(_ context.Context, t sai.ObjectType) ([]sai.StatID, error) {
 	m := sai.ObjectMeta(t)

@@ -47,6 +47,7 @@ const (
 	SketchTable
 	RecordPlanTable
 	MSSClampTable
+	ReadoutTable
 )
 
 // A Key identifies a row. Most rows have an ID of their own. Other rows are identified by Of: a number, a name, an
@@ -118,6 +119,7 @@ func (r AltMarkOuter) key() Key {
 func (r Sketch) key() Key     { return Key{Table: SketchTable, Of: r.Task} }
 func (r RecordPlan) key() Key { return Key{Table: RecordPlanTable, ID: r.Object} }
 func (r MSSClamp) key() Key   { return Key{Table: MSSClampTable, ID: r.ID} }
+func (r Readout) key() Key    { return Key{Table: ReadoutTable, ID: r.ID} }
 
 // Number returns the address as a number of 48 bits.
 func (m MAC) Number() (n uint64) {
@@ -310,6 +312,8 @@ func (t *Tables) addTAM(r Row) {
 		t.RecordPlans = append(t.RecordPlans, r)
 	case MSSClamp:
 		t.MSSClamps = append(t.MSSClamps, r)
+	case Readout:
+		t.Readouts = append(t.Readouts, r)
 	}
 }
 

@@ -26,6 +26,7 @@ type Tables struct {
 	TrapDefault TrapDefault
 	TAMInts     []TAMInt
 	Samplers    []Sampler
+	Readouts    []Readout
 	ACLs
 	Routing
 	Mirrors []Mirror
@@ -301,6 +302,14 @@ type Sampler struct {
 	// then treated like those of one port, and so are those of all its entries.
 	Shared   bool
 	Truncate int // bytes of the frame for the CPU; zero means all
+}
+
+// A Readout makes the chip read out counters at regular cycles: From, From + Every, From + 2 Every and so on, each after
+// all events of the cycle. The rows do not say which counters they are.
+type Readout struct {
+	ID    ID
+	From  uint64
+	Every uint64 // at least 1
 }
 
 // An MSSClamp lowers the MSS in TCP segments with SYN that match a filter as received. The segments limited by this MSS

@@ -42,6 +42,16 @@ func (c *Engine) SetVector(n int) {
 
 // Advance handles all events up to and including a cycle.
 func (c *Engine) Advance(to Cycle) {
+	for c.readouts.next <= to { // a readout ends a window, like a control batch
+		at := c.readouts.next
+		c.advanceTo(at)
+		c.readouts.run(at)
+	}
+	c.advanceTo(to)
+}
+
+// advanceTo does the same as Advance, without readouts.
+func (c *Engine) advanceTo(to Cycle) {
 	c.refresh()
 	c.off = c.closed()
 	for c.programs.batches.Len() > 0 && c.programs.batches.First().at <= to {

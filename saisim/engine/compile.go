@@ -39,7 +39,8 @@ func reports(row config.Row) bool {
 	return false
 }
 
-// applyPorts compiles rows of the switch, of samplers, of ports and their buffers, and of the bridge between the ports.
+// applyPorts compiles rows of the switch, of samplers and readouts, of ports and their buffers, and of the bridge between
+// the ports.
 func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:
@@ -58,6 +59,8 @@ func (c *Engine) applyPorts(row config.Row, gone bool) {
 		c.bridge.applyFDB(r, gone)
 	case config.Pool:
 		c.queues.applyPool(r, gone)
+	case config.Readout:
+		c.readouts.apply(r, gone, c.now)
 	}
 }
 
@@ -218,6 +221,7 @@ func (c *Engine) Reset() {
 	c.recording.reset()
 	c.reporter.reset()
 	c.egress.ifa.reset()
+	c.readouts.reset()
 }
 
 // clear drops every frame.

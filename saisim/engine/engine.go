@@ -26,6 +26,7 @@ type Engine struct {
 	programs  programs
 	watch     watch
 	driver    driver
+	readouts  readouts
 }
 
 // measuringStations are the stations that report measurements to others.

@@ -40,6 +40,7 @@ func NewFork(c *Engine) (*Fork, error) {
 	n.SetOutput(func(*Out) {})
 	n.OnAddress(func(FDBEvent, FDBRow) {})
 	n.Observe(nil)
+	n.OnReadout(nil)
 	n.SetVector(0)
 	return &Fork{n}, nil
 }

@@ -42,6 +42,13 @@ func (s *Store) CreateEntry(e sai.Entry, attrs []sai.Attr) error {
 	return err
 }
 
+// tell tells an area that an object of a kind has changed.
+func (k *kind) tell() {
+	if k.changed != nil {
+		k.changed()
+	}
+}
+
 // CheckCreate makes the checks of a create that do not depend on other objects. others is the number of objects of the
 // same type.
 func (s *Store) CheckCreate(k sai.Key, attrs []sai.Attr, others int) error {
@@ -84,6 +91,9 @@ func (s *Store) Remove(k sai.Key) error {
 		return refuse("remove", typeOf(k), 0, sai.StatusItemNotFound, "no such object")
 	}
 	kd := s.kinds[typeOf(k)]
+	if s.telemetry.uses(o) {
+		return refuse("remove", o.key.Type, 0, sai.StatusObjectInUse, "a stream reads its statistics")
+	}
 	if kd.row != nil {
 		r, err := kd.row(o)
 		if err != nil {
@@ -103,11 +113,12 @@ func (s *Store) Remove(k sai.Key) error {
 		kd.gone(o)
 	}
 	s.commit()
-	if o != s.sw {
-		s.forget(k)
-	} else {
+	if o == s.sw {
 		s.reset()
+		return nil
 	}
+	s.forget(k)
+	kd.tell()
 	return nil
 }
 
@@ -147,6 +158,7 @@ func (s *Store) Set(k sai.Key, a sai.Attr) error {
 	s.commit()
 	o.put(a)
 	s.valid.Changed(k, a)
+	kd.tell()
 	return nil
 }
 

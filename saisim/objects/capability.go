@@ -47,6 +47,20 @@ func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
 	return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip counts nothing there")
 }
 
+// StreamCapability returns the counters of a type that can be streamed.
+func (s *Store) StreamCapability(t sai.ObjectType) ([]sai.StreamedStat, error) {
+	k := s.kinds[t]
+	if types := sai.Meta(sai.TAMCounterSubscriptionAttrObjectID).Objects; k == nil || !slices.Contains(types, t) ||
+		len(k.stats) == 0 {
+		return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip streams no statistics of them")
+	}
+	list := make([]sai.StreamedStat, len(k.stats))
+	for i, id := range k.stats {
+		list[i] = sai.StreamedStat{ID: id, Least: minReadout}
+	}
+	return list, nil
+}
+
 // Availability returns the number of further objects of a type with these attributes that can be created.
 func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
 	k := s.kinds[t]

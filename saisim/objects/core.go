@@ -129,6 +129,7 @@ func (c *core) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 	if kd.made != nil {
 		kd.made(o)
 	}
+	kd.tell()
 	return o, nil
 }
 
@@ -142,9 +143,7 @@ func (c *core) putRow(kd *kind, o *object) error {
 		c.discard()
 		return err
 	}
-	if r != nil { // the CPU port has no row
-		c.put(r)
-	}
+	c.put(r)
 	return nil
 }
 
@@ -166,8 +165,12 @@ type Config struct {
 	Changed func(config.Change)
 }
 
-// put and drop collect the changes of the tables by a call of SAI. commit applies them.
-func (c *core) put(r config.Row) { c.change.Put(r) }
+// put and drop collect the changes of the tables by a call of SAI, and commit applies them.
+func (c *core) put(r config.Row) {
+	if r != nil { // some objects have no row, such as the CPU port
+		c.change.Put(r)
+	}
+}
 
 func (c *core) drop(r config.Row) { c.change.Remove(r) }
 

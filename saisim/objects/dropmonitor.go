@@ -35,6 +35,7 @@ func (ms *monitors) tamKind() *kind {
 		max: maxTAMs,
 		attrs: []sai.AttrID{
 			sai.TAMAttrEventObjectsList, sai.TAMAttrIntObjectsList, sai.TAMAttrTAMBindPointTypeList,
+			sai.TAMAttrTelemetryObjectsList,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.TAMAttrTAMBindPointTypeList: {sai.TAMBindPointTypePort, sai.TAMBindPointTypeSwitch},
@@ -85,6 +86,9 @@ func (ms *monitors) eventRow(o *object) (config.Row, error) {
 			return nil, badValue(sai.TAMEventAttrCollectorList, sai.StatusInvalidParameter, "%s is there twice", oid)
 		}
 	}
+	if err := ms.checkCollectors(sai.TAMEventAttrCollectorList, configIDs(collectors)); err != nil {
+		return nil, err
+	}
 	r := config.TAMEvent{
 		ID: o.id(), Index: int(o.self.(tamIndex)), Collectors: configIDs(collectors),
 		DSCP: uint8(o.number(sai.TAMEventAttrDSCPValue)),
@@ -92,16 +96,24 @@ func (ms *monitors) eventRow(o *object) (config.Row, error) {
 	if err := o.within(bound{id: sai.TAMEventAttrDSCPValue, what: "DSCP ", most: 63}); err != nil {
 		return nil, err
 	}
-	ms.addReport(&r, ms.objects[ms.objects[actions[0]].ref(sai.TAMEventActionAttrReportType)])
+	err := ms.addReport(&r, sai.TAMEventAttrActionList,
+		ms.objects[ms.objects[actions[0]].ref(sai.TAMEventActionAttrReportType)])
+	if err != nil {
+		return nil, err
+	}
 	if x := ms.objects[o.ref(sai.TAMEventAttrThreshold)]; x != nil {
 		r.Aging = x.aging()
 	}
 	return r, nil
 }
 
-// addReport adds the report settings of an event.
-func (ms *monitors) addReport(r *config.TAMEvent, x *object) {
+// addReport adds the report settings of an event. id is the attribute that leads to the report x.
+func (ms *monitors) addReport(r *config.TAMEvent, id sai.AttrID, x *object) error {
 	n := x.number
+	if x.enum(sai.TAMReportAttrReportMode) == sai.TAMReportModeBulk {
+		return badValue(id, sai.StatusNotSupported, "report %s is of SAI_TAM_REPORT_MODE_BULK, which is for streams of "+
+			"statistics; want ALL or SAMPLING", x.key.OID)
+	}
 	if x.enum(sai.TAMReportAttrType) == sai.TAMReportTypeVendorExtn {
 		r.Layout = config.ReportFixed
 	}
@@ -112,6 +124,7 @@ func (ms *monitors) addReport(r *config.TAMEvent, x *object) {
 	} else if r.Rate = n(sai.TAMReportAttrMaxReportRate); r.Rate > 0 {
 		r.Burst = max(n(sai.TAMReportAttrMaxReportBurst), 1)
 	}
+	return nil
 }
 
 func (ms *monitors) actionKind() *kind {
@@ -156,13 +169,16 @@ func (ms *monitors) reportKind() *kind {
 		attrs: []sai.AttrID{
 			sai.TAMReportAttrType, sai.TAMReportAttrReportMode, sai.TAMReportAttrEnterpriseNumber,
 			sai.TAMReportAttrTemplateReportInterval, sai.TAMReportAttrSampleRate, sai.TAMReportAttrMaxReportRate,
-			sai.TAMReportAttrMaxReportBurst,
+			sai.TAMReportAttrMaxReportBurst, sai.TAMReportAttrReportInterval, sai.TAMReportAttrReportIntervalUnit,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.TAMReportAttrType:       {sai.TAMReportTypeIPFIX, sai.TAMReportTypeVendorExtn},
-			sai.TAMReportAttrReportMode: {sai.TAMReportModeAll, sai.TAMReportModeSampling},
+			sai.TAMReportAttrReportMode: {sai.TAMReportModeAll, sai.TAMReportModeSampling, sai.TAMReportModeBulk},
 		},
 		check: func(o *object) error {
+			if o.enum(sai.TAMReportAttrReportMode) == sai.TAMReportModeBulk {
+				return checkInterval(o, ms.prof.ClockHz)
+			}
 			return o.withinIfSet(
 				bound{id: sai.TAMReportAttrTemplateReportInterval, least: 1, most: 1<<32 - 1},
 				bound{id: sai.TAMReportAttrSampleRate, least: 1, most: 1<<32 - 1},

@@ -13,9 +13,9 @@ func (ps *ports) hostifKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.HostifAttrType, sai.HostifAttrObjID, sai.HostifAttrName, sai.HostifAttrOperStatus,
-			sai.HostifAttrQueue, sai.HostifAttrVLANTag,
+			sai.HostifAttrQueue, sai.HostifAttrVLANTag, sai.HostifAttrGenetlinkMcgrpName,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.HostifAttrType: {sai.HostifTypeNetdev}},
+		enums: map[sai.AttrID][]sai.Enum{sai.HostifAttrType: {sai.HostifTypeNetdev, sai.HostifTypeGenetlink}},
 		create: func(o *object) error {
 			name, _ := o.attr(sai.HostifAttrName).(sai.Text)
 			if _, used := ps.names[string(name)]; used || name == "" {
@@ -26,7 +26,7 @@ func (ps *ports) hostifKind() *kind {
 				return badCreate(sai.HostifAttrObjID, sai.StatusItemAlreadyExists, "the port has interface %q", p.name)
 			}
 			o.self = name
-			ps.names[string(name)] = p // nil for a LAG or VLAN
+			ps.names[string(name)] = p // nil for a LAG, a VLAN, and a group of generic netlink
 			if ok {
 				p.name, p.hostif = string(name), o
 				if ps.cfg.Wired[p.name] {
@@ -72,15 +72,44 @@ func (ps *ports) hostifChanged(changed *object) {
 	ps.cfg.HostInterfaces(list)
 }
 
-// hostifTableKind returns the kind of the single entry that describes the chip. The host interface of its ingress port
-// receives a trapped packet, regardless of the trap. The packet path does the same without the entry.
+// hostifTableKind returns the kind of the entries that describe the chip. The host interface of its ingress port
+// receives a trapped packet, regardless of the trap: the packet path does the same without such an entry. Statistics
+// that are streamed go from their trap to a group of generic netlink.
 func (ps *ports) hostifTableKind() *kind {
+	const typ, channel = sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType
 	return &kind{
-		attrs: []sai.AttrID{sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType},
+		attrs: []sai.AttrID{typ, channel, sai.HostifTableEntryAttrTrapID, sai.HostifTableEntryAttrHostIf},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.HostifTableEntryAttrType:        {sai.HostifTableEntryTypeWildcard},
-			sai.HostifTableEntryAttrChannelType: {sai.HostifTableEntryChannelTypeNetdevPhysicalPort},
+			typ: {sai.HostifTableEntryTypeWildcard, sai.HostifTableEntryTypeTrapID},
+			channel: {
+				sai.HostifTableEntryChannelTypeNetdevPhysicalPort, sai.HostifTableEntryChannelTypeGenetlink,
+			},
 		},
-		max: 1,
+		max: 2,
+		check: func(o *object) error {
+			for _, x := range ps.objects {
+				if x.key.Type == sai.ObjectTypeHostifTableEntry && x.key != o.key && x.enum(typ) == o.enum(typ) {
+					return badCreate(typ, sai.StatusInsufficientResources, "%s has it, want one entry of each type", x.key.OID)
+				}
+			}
+			netlink := o.enum(channel) == sai.HostifTableEntryChannelTypeGenetlink
+			if netlink != (o.enum(typ) == sai.HostifTableEntryTypeTrapID) {
+				return badCreate(channel, sai.StatusNotSupported, "%s with %s, want NETDEV_PHYSICAL_PORT for WILDCARD, and "+
+					"GENETLINK for TRAP_ID", sai.EnumName(channel, o.enum(channel)), sai.EnumName(typ, o.enum(typ)))
+			}
+			if !netlink {
+				return nil
+			}
+			trap := o.ref(sai.HostifTableEntryAttrTrapID)
+			if ps.objects[trap].key.Type != sai.ObjectTypeHostifUserDefinedTrap {
+				return badCreate(sai.HostifTableEntryAttrTrapID, sai.StatusNotSupported, "%s is a trap of packets, which go to "+
+					"the host interface of their port; want one of SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP", trap)
+			}
+			if h := ps.objects[o.ref(sai.HostifTableEntryAttrHostIf)]; h.enum(sai.HostifAttrType) != sai.HostifTypeGenetlink {
+				return badCreate(sai.HostifTableEntryAttrHostIf, sai.StatusInvalidParameter, "%s is a network device, want a "+
+					"host interface of SAI_HOSTIF_TYPE_GENETLINK", h.key.OID)
+			}
+			return nil
+		},
 	}
 }

@@ -95,8 +95,13 @@ func (ms *monitors) ifaReports(o *object, r *config.TAMEvent) error {
 			return badValue(sai.TAMIntAttrCollectorList, sai.StatusInvalidParameter, "%s is there twice", sai.OID(id))
 		}
 	}
+	if err := ms.checkCollectors(sai.TAMIntAttrCollectorList, collectors); err != nil {
+		return err
+	}
 	*r = config.TAMEvent{ID: o.id(), Collectors: collectors}
-	ms.addReport(r, report)
+	if err := ms.addReport(r, sai.TAMIntAttrReportID, report); err != nil {
+		return err
+	}
 	r.Layout = config.ReportIFA
 	return nil
 }

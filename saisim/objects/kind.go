@@ -45,6 +45,10 @@ type kind struct {
 	more  func() []sai.StatID // counters that exist only temporarily; nil means none
 	stat  func(o *object, id sai.StatID) uint64
 	clear func(o *object, id sai.StatID) bool
+	// reader returns a function that reads several counters of an object at once, as stat does. nil means that stat does.
+	reader func(o *object, ids []sai.StatID) func(to []uint64)
+	// changed is called after each call that has created, removed or set an object.
+	changed func()
 	// enums holds the values of an attribute that the chip implements, if not all.
 	enums map[sai.AttrID][]sai.Enum
 }

@@ -52,18 +52,27 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeACLTableGroup:       s.acls.groupKind(),
 		sai.ObjectTypeACLTableGroupMember: s.acls.groupMemberKind(),
 
-		sai.ObjectTypeTAMInt:                s.monitors.tamIntKind(s.prof.TAMInts),
-		sai.ObjectTypeTAM:                   s.monitors.tamKind(),
-		sai.ObjectTypeTAMEvent:              s.monitors.eventKind(),
-		sai.ObjectTypeTAMEventAction:        s.monitors.actionKind(),
-		sai.ObjectTypeTAMEventThreshold:     s.monitors.thresholdKind(),
-		sai.ObjectTypeTAMReport:             s.monitors.reportKind(),
-		sai.ObjectTypeTAMCollector:          s.monitors.collectorKind(),
-		sai.ObjectTypeTAMTransport:          s.monitors.transportKind(),
-		sai.ObjectTypeHostifUserDefinedTrap: s.monitors.userTrapKind(),
-		sai.ObjectTypeGenericProgrammable:   extensionKind(s.extensions),
+		sai.ObjectTypeTAMInt:                 s.monitors.tamIntKind(s.prof.TAMInts),
+		sai.ObjectTypeTAM:                    s.monitors.tamKind(),
+		sai.ObjectTypeTAMEvent:               s.monitors.eventKind(),
+		sai.ObjectTypeTAMEventAction:         s.monitors.actionKind(),
+		sai.ObjectTypeTAMEventThreshold:      s.monitors.thresholdKind(),
+		sai.ObjectTypeTAMReport:              s.monitors.reportKind(),
+		sai.ObjectTypeTAMCollector:           s.monitors.collectorKind(),
+		sai.ObjectTypeTAMTransport:           s.monitors.transportKind(),
+		sai.ObjectTypeHostifUserDefinedTrap:  s.monitors.userTrapKind(),
+		sai.ObjectTypeTAMTelType:             s.telemetry.telTypeKind(),
+		sai.ObjectTypeTAMTelemetry:           s.telemetry.telemetryKind(),
+		sai.ObjectTypeTAMCounterSubscription: s.telemetry.subscriptionKind(),
+		sai.ObjectTypeGenericProgrammable:    extensionKind(s.extensions),
 	}
 	storedKinds(kinds)
+	for _, t := range []sai.ObjectType{ // the chain from a stream to the switch and to the host
+		sai.ObjectTypeSwitch, sai.ObjectTypeTAM, sai.ObjectTypeTAMTelemetry, sai.ObjectTypeTAMTelType,
+		sai.ObjectTypeTAMReport, sai.ObjectTypeHostifTableEntry,
+	} {
+		kinds[t].changed = s.telemetry.connect
+	}
 	for t, n := range map[sai.ObjectType]uint32{
 		sai.ObjectTypeLAG: s.prof.LAGs, sai.ObjectTypeLAGMember: s.prof.LAGMembers, sai.ObjectTypeTAMInt: s.prof.TAMInts,
 		sai.ObjectTypeRouterInterface: s.prof.RouterInterfaces, sai.ObjectTypeNeighborEntry: s.prof.Neighbors,

@@ -215,32 +215,31 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 // hold packets without it, and so does what they tell about their depth.
 const fcsSize = 4
 
+// A queueStat reads a statistic of a queue.
+type queueStat func(s *engine.QueueState) uint64
+
 // queueStatTable returns the statistics of queues. Occupancy and watermarks are levels. A cleared watermark begins at
 // the current level.
-func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
-	type read = func(q *queue) uint64
-	state := func(f func(s *engine.QueueState) uint64) read {
-		return func(q *queue) uint64 { s, _ := ps.engine.QueueState(q.port.id(), q.index); return f(&s) }
-	}
-	sent := state(func(s *engine.QueueState) uint64 { return s.Dequeued })
-	sentBytes := state(func(s *engine.QueueState) uint64 { return s.DequeuedBytes + fcsSize*s.Dequeued })
-	dropped := state(func(s *engine.QueueState) uint64 { return s.DroppedFull + s.DroppedTail + s.DroppedWRED })
-	droppedBytes := state(func(s *engine.QueueState) uint64 {
+func queueStatTable() map[sai.StatID]queueStat {
+	sent := func(s *engine.QueueState) uint64 { return s.Dequeued }
+	sentBytes := func(s *engine.QueueState) uint64 { return s.DequeuedBytes + fcsSize*s.Dequeued }
+	dropped := func(s *engine.QueueState) uint64 { return s.DroppedFull + s.DroppedTail + s.DroppedWRED }
+	droppedBytes := func(s *engine.QueueState) uint64 {
 		return s.DroppedBytes + fcsSize*(s.DroppedFull+s.DroppedTail+s.DroppedWRED)
-	})
-	wred := state(func(s *engine.QueueState) uint64 { return s.DroppedWRED })
-	marked := state(func(s *engine.QueueState) uint64 { return s.Marked })
-	bytes := state(func(s *engine.QueueState) uint64 { return s.Bytes })
-	most := state(func(s *engine.QueueState) uint64 { return s.MaxBytes })
-	table := map[sai.StatID]read{
+	}
+	wred := func(s *engine.QueueState) uint64 { return s.DroppedWRED }
+	marked := func(s *engine.QueueState) uint64 { return s.Marked }
+	bytes := func(s *engine.QueueState) uint64 { return s.Bytes }
+	most := func(s *engine.QueueState) uint64 { return s.MaxBytes }
+	table := map[sai.StatID]queueStat{
 		sai.QueueStatPackets: sent, sai.QueueStatBytes: sentBytes,
 		sai.QueueStatDroppedPackets: dropped, sai.QueueStatDroppedBytes: droppedBytes,
 		sai.QueueStatWREDDroppedPackets:   wred,
 		sai.QueueStatWREDECNMarkedPackets: marked,
 		sai.QueueStatCurrOccupancyBytes:   bytes, sai.QueueStatWatermarkBytes: most,
 		sai.QueueStatSharedCurrOccupancyBytes: bytes, sai.QueueStatSharedWatermarkBytes: most,
-		sai.QueueStatCurrOccupancyCells: state(func(s *engine.QueueState) uint64 { return s.Cells }),
-		sai.QueueStatWatermarkCells:     state(func(s *engine.QueueState) uint64 { return s.MaxCells }),
+		sai.QueueStatCurrOccupancyCells: func(s *engine.QueueState) uint64 { return s.Cells },
+		sai.QueueStatWatermarkCells:     func(s *engine.QueueState) uint64 { return s.MaxCells },
 	}
 	for colour, ids := range [tm.NumColours][6]sai.StatID{
 		tm.Green: {sai.QueueStatGreenPackets, sai.QueueStatGreenBytes, sai.QueueStatGreenDroppedPackets,
@@ -252,7 +251,7 @@ func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
 			sai.QueueStatRedDroppedBytes, sai.QueueStatRedWREDDroppedPackets, sai.QueueStatRedWREDECNMarkedPackets},
 	} {
 		for i, id := range ids {
-			table[id] = state(func(s *engine.QueueState) uint64 { return colourCounts(s, tm.Colour(colour))[i] })
+			table[id] = func(s *engine.QueueState) uint64 { return colourCounts(s, tm.Colour(colour))[i] }
 		}
 	}
 	return table
@@ -278,9 +277,27 @@ func colourCounts(s *engine.QueueState, colour tm.Colour) (n [6]uint64) {
 }
 
 func (ps *ports) addQueueStats(k *kind) {
-	table := ps.queueStatTable()
+	table := queueStatTable()
 	k.stats = sortedStats(table)
-	k.stat = func(o *object, id sai.StatID) uint64 { return table[id](o.self.(*queue)) }
+	state := func(o *object) engine.QueueState {
+		q := o.self.(*queue)
+		s, _ := ps.engine.QueueState(q.port.id(), q.index)
+		return s
+	}
+	k.stat = func(o *object, id sai.StatID) uint64 { s := state(o); return table[id](&s) }
+	k.reader = func(o *object, ids []sai.StatID) func(to []uint64) {
+		reads := make([]queueStat, len(ids))
+		for i, id := range ids {
+			reads[i] = table[id]
+		}
+		var s engine.QueueState
+		return func(to []uint64) {
+			s = state(o)
+			for i, f := range reads {
+				to[i] = f(&s)
+			}
+		}
+	}
 	k.clear = func(o *object, id sai.StatID) bool {
 		q := o.self.(*queue)
 		switch id {

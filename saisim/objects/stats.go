@@ -117,6 +117,21 @@ func (ps *ports) addPortStats(k *kind) {
 		}
 		return 0 // the CPU port
 	}
+	k.reader = func(o *object, ids []sai.StatID) func(to []uint64) {
+		reads := make([]portStat, len(ids))
+		for i, id := range ids {
+			if reads[i] = table[id]; reads[i] == nil {
+				reads[i] = func(p *tally) uint64 { return read(p, id) } // a debug counter, as long as it exists
+			}
+		}
+		var p tally
+		return func(to []uint64) {
+			p, _ = ps.tally(o)
+			for i, f := range reads {
+				to[i] = f(&p)
+			}
+		}
+	}
 	k.clear = func(_ *object, id sai.StatID) bool { // these are levels, not counts
 		return id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes
 	}

@@ -19,7 +19,7 @@ func (s *Store) switchKind() *kind {
 			sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
 			sai.SwitchAttrFDBMulticastMissPacketAction,
 			sai.SwitchAttrFDBEventNotify, sai.SwitchAttrPortStateChangeNotify, sai.SwitchAttrSwitchShutdownRequestNotify,
-			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify,
+			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify, sai.SwitchAttrTAMTelTypeConfigChangeNotify,
 			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
 			sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed,
 		},
@@ -68,6 +68,8 @@ func (s *Store) setSwitch(_ *object, a sai.Attr) error {
 			s.bridge.fdbNotify = v != 0
 		case sai.SwitchAttrPortStateChangeNotify:
 			s.ports.portNotify = v != 0
+		case sai.SwitchAttrTAMTelTypeConfigChangeNotify:
+			s.telemetry.notify = v != 0
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func (ms *monitors) tamIntKind(most uint32) *kind {
 // does not use them yet.
 func storedKinds(kinds map[sai.ObjectType]*kind) {
 	for _, t := range []sai.ObjectType{
-		sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry, sai.ObjectTypeTAMMathFunc,
+		sai.ObjectTypeTAMMathFunc,
 	} {
 		k := &kind{stored: map[sai.AttrID]string{}}
 		for _, m := range sai.ObjectMeta(t).Attrs {

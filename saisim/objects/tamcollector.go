@@ -17,7 +17,7 @@ func (ms *monitors) transportKind() *kind {
 			sai.TAMTransportAttrTransportAuthType, sai.TAMTransportAttrMTU,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.TAMTransportAttrTransportType:     {sai.TAMTransportTypeUDP},
+			sai.TAMTransportAttrTransportType:     {sai.TAMTransportTypeUDP, sai.TAMTransportTypeNone},
 			sai.TAMTransportAttrTransportAuthType: {sai.TAMTransportAuthTypeNone},
 		},
 		check: func(o *object) error {
@@ -40,14 +40,25 @@ func (ms *monitors) collectorKind() *kind {
 			sai.TAMCollectorAttrDSCPValue, sai.TAMCollectorAttrHostifTrap, sai.TAMCollectorAttrSrcMAC,
 			sai.TAMCollectorAttrDstMAC, sai.TAMCollectorAttrDestination,
 		},
-		row:  ms.collectorRow,
+		row: ms.collectorRow,
+		set: func(o *object, a sai.Attr) error {
+			if o.ofHost(ms.core) != o.with(a).ofHost(ms.core) {
+				return badValue(a.ID, sai.StatusNotSupported,
+					"a collector cannot change between one on the host and one that gets packets")
+			}
+			return nil
+		},
 		made: func(o *object) { ms.collectors[o.key.OID] = o },
 		gone: func(o *object) { delete(ms.collectors, o.key.OID) },
 	}
 }
 
-// collectorRow returns the row that follows from a collector, its transport and its trap.
+// collectorRow returns the row that follows from a collector, its transport and its trap. It returns nil for a program
+// on the host.
 func (ms *monitors) collectorRow(o *object) (config.Row, error) {
+	if o.ofHost(ms.core) {
+		return nil, nil // no packet goes there
+	}
 	src, _ := o.attr(sai.TAMCollectorAttrSrcIP).(sai.IP)
 	dst, _ := o.attr(sai.TAMCollectorAttrDstIP).(sai.IP)
 	t := ms.objects[o.ref(sai.TAMCollectorAttrTransport)]
@@ -79,6 +90,17 @@ func (ms *monitors) collectorRow(o *object) (config.Row, error) {
 		}
 	}
 	return r, nil
+}
+
+// checkCollectors rejects collectors that get no packets.
+func (ms *monitors) checkCollectors(id sai.AttrID, collectors []config.ID) error {
+	for _, c := range collectors {
+		if oid := sai.OID(c); ms.objects[oid].ofHost(ms.core) {
+			return badValue(id, sai.StatusNotSupported, "collector %s is on the host, and reports are packets: want a "+
+				"transport of SAI_TAM_TRANSPORT_TYPE_UDP", oid)
+		}
+	}
+	return nil
 }
 
 // wrongEnds reports whether reports can be sent from one address to another. If not, it returns the attribute of the

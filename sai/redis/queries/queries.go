@@ -4,6 +4,7 @@ package queries
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,7 +75,11 @@ func (q Server) Capability(ctx context.Context, m protocol.Message) (*protocol.R
 		}
 		return statsResult(ids, room), nil
 	case protocol.OpStatsStQuery:
-		return nil, fmt.Errorf("%s: %w", m.Op, sai.StatusNotSupported)
+		stats, err := q.Backend.StreamCapability(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		return streamResult(stats, room), nil
 	}
 	id, ok := sai.LookupAttr(fields["ATTR_ID"])
 	switch {
@@ -117,6 +122,20 @@ func (q Server) enumCapability(ctx context.Context, id sai.AttrID, room int) (*p
 		fmt.Fprintf(&list, "%d,", v)
 	}
 	return &protocol.Result{Fields: []swss.Pair{{Field: "ENUM_CAPABILITIES", Value: list.String()}, count}}, nil
+}
+
+func streamResult(stats []sai.StreamedStat, room int) *protocol.Result {
+	ids := make([]sai.StatID, len(stats))
+	var least strings.Builder
+	for i, s := range stats {
+		ids[i] = s.ID
+		fmt.Fprintf(&least, "%d,", s.Least.Nanoseconds())
+	}
+	res := statsResult(ids, room)
+	if res.Status == sai.StatusSuccess {
+		res.Fields = slices.Insert(res.Fields, 2, swss.Pair{Field: "MINIMAL_POLLING_INTERVALS", Value: least.String()})
+	}
+	return res
 }
 
 func statsResult(ids []sai.StatID, room int) *protocol.Result {

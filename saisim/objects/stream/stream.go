@@ -1,0 +1,238 @@
+// Package stream holds the records of streamed statistics between the chip, which reads its counters at exact cycles,
+// and the host, which gets messages of IPFIX.
+//
+// The chip writes each record into a bounded buffer, and counts the records for which there is no room. [Set.Encode]
+// takes the buffers away and encodes their records, while the chip goes on.
+//
+// What belongs here: buffers, encoders and their counts. Which counters are read, and when, is the chip's.
+package stream
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/tam/hft"
+)
+
+// room is the number of values that the records of a stream may have before they are encoded.
+const room = 1 << 18
+
+// maxMessage is the size of a message that a datagram of UDP has room for.
+const maxMessage = 65507
+
+// maxWaiting is the number of bytes of messages that wait for Encode.
+const maxWaiting = 4 << 20
+
+// A Channel is a group of generic netlink. It is empty if there is none.
+type Channel struct{ Family, Group string }
+
+// A Message is an encoded message of a stream. Its bytes must not be changed.
+type Message struct {
+	Stream  sai.OID // the telemetry type
+	Channel Channel
+	Bytes   []byte
+	Records int
+}
+
+// Counts counts the records of a stream since it was added:
+//
+//	Read = Encoded + NoRoom + those that wait
+type Counts struct {
+	Read    uint64 // records that the chip has read
+	NoRoom  uint64 // records that were dropped because the buffer was full
+	Encoded uint64 // records in messages
+	Dropped uint64 // the part of Encoded that was dropped because nobody took the messages
+}
+
+// Config is the configuration of a stream.
+type Config struct {
+	// Enterprise is the enterprise number of a conforming stream. Zero means a stream in SONiC's format.
+	Enterprise uint32
+	Interval   time.Duration // between two records
+	Templates  time.Duration // after which templates are sent again; zero means never
+}
+
+// A Set holds the streams of a chip. The chip's lock protects what the chip writes; the lock of the set protects the
+// encoders. The second is taken with the first held, never the other way round.
+type Set struct {
+	mu      sync.Mutex
+	ids     hft.TemplateIDs
+	domain  uint32
+	streams map[sai.OID]*Stream
+	waiting []Message
+	size    int // bytes of waiting
+}
+
+// NewSet returns a set without streams.
+func NewSet() *Set { return &Set{streams: map[sai.OID]*Stream{}} }
+
+// A buffer holds records: their times, in nanoseconds since 1970, and their values one after the other.
+type buffer struct {
+	at     []int64
+	values []uint64
+}
+
+// A Stream is the stream of one telemetry type. The methods of Set and Stream must be called with the chip locked.
+type Stream struct {
+	set     *Set
+	key     sai.OID
+	width   int // number of values of a record
+	fill    buffer
+	spare   buffer
+	encoder *hft.Stream
+	channel Channel
+	counts  Counts
+	// templates are those of the columns that were prepared last.
+	templates []byte
+}
+
+// Add adds a stream. Its key is that of no other.
+func (s *Set) Add(key sai.OID, c Config) (*Stream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := &Stream{set: s, key: key}
+	format := hft.SONiC
+	if c.Enterprise != 0 {
+		format = hft.Conforming
+	}
+	s.domain++
+	encoder, err := hft.NewStream(hft.Config{
+		Format: format, Domain: s.domain, Enterprise: c.Enterprise, Size: maxMessage, Interval: c.Interval,
+		Refresh: c.Templates, IDs: &s.ids,
+	}, x.encoded)
+	if err != nil {
+		return nil, fmt.Errorf("stream of %s: %w", key, err)
+	}
+	x.encoder = encoder
+	s.streams[key] = x
+	return x, nil
+}
+
+// Remove removes a stream. Its last records are encoded before.
+func (s *Set) Remove(key sai.OID) {
+	x := s.streams[key]
+	x.Flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = x.encoder.Configure(nil) // no columns have no fault
+	delete(s.streams, key)
+}
+
+// encoded accepts a message of a stream's encoder.
+func (x *Stream) encoded(m hft.Message) {
+	s := x.set
+	if s.size+len(m.Bytes) > maxWaiting {
+		x.counts.Dropped += uint64(m.Records)
+		return
+	}
+	s.size += len(m.Bytes)
+	s.waiting = append(s.waiting, Message{x.key, x.channel, slices.Clone(m.Bytes), m.Records})
+}
+
+// Take returns where the values of the next record are to be written. at is the time of the record in nanoseconds since
+// 1970. It returns nil, and counts the record, if there is no room.
+func (x *Stream) Take(at int64) []uint64 {
+	x.counts.Read++
+	b, n := &x.fill, len(x.fill.values)
+	if n+x.width > cap(b.values) || len(b.at) == cap(b.at) {
+		x.counts.NoRoom++
+		return nil
+	}
+	b.at, b.values = append(b.at, at), b.values[:n+x.width]
+	return b.values[n:]
+}
+
+// Connect sets where the messages of the stream go.
+func (x *Stream) Connect(c Channel) {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.channel = c
+}
+
+// Prepare makes templates for other columns, for the next Switch. The stream goes on with the present ones.
+func (x *Stream) Prepare(columns []hft.Column) error {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	templates, err := x.encoder.Prepare(columns)
+	if err == nil {
+		x.templates = templates
+	}
+	return err
+}
+
+// Templates returns the templates of the columns that were prepared last, as messages of IPFIX. It is empty for a
+// conforming stream.
+func (x *Stream) Templates() []byte { return x.templates }
+
+// Switch begins to use the columns that were prepared. The records before are encoded first.
+func (x *Stream) Switch(width int) {
+	x.Flush()
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.encoder.Switch()
+	x.width = width
+	for _, b := range []*buffer{&x.fill, &x.spare} {
+		records := max(room/width, 1)
+		*b = buffer{at: make([]int64, 0, records), values: make([]uint64, 0, records*width)}
+	}
+}
+
+// Flush encodes the records of a stream.
+func (x *Stream) Flush() {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.swap()
+	x.encode()
+}
+
+// swap takes the records away from the chip.
+func (x *Stream) swap() { x.fill, x.spare = x.spare, x.fill }
+
+// encode encodes the records that swap has taken away.
+func (x *Stream) encode() {
+	for i, at := range x.spare.at {
+		values := x.spare.values[i*x.width : (i+1)*x.width]
+		if err := x.encoder.Sample(time.Unix(0, at), at, values); err != nil {
+			panic(err) // columns and values have the same number
+		}
+	}
+	x.counts.Encoded += uint64(len(x.spare.at))
+	x.spare = buffer{x.spare.at[:0], x.spare.values[:0]}
+	x.encoder.Flush()
+}
+
+// Encode encodes the records of all streams, and returns their messages. The chip must be locked by the caller. Encode
+// unlocks it, by unlock, before the records are encoded.
+func (s *Set) Encode(unlock func()) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []*Stream
+	for _, key := range slices.Sorted(maps.Keys(s.streams)) {
+		if x := s.streams[key]; len(x.fill.at) > 0 {
+			x.swap()
+			due = append(due, x)
+		}
+	}
+	unlock()
+	for _, x := range due {
+		x.encode()
+	}
+	list := s.waiting
+	s.waiting, s.size = nil, 0
+	return list
+}
+
+// Counts returns the counts of all streams, by key. The chip must be locked.
+func (s *Set) Counts() map[sai.OID]Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[sai.OID]Counts, len(s.streams))
+	for key, x := range s.streams {
+		all[key] = x.counts
+	}
+	return all
+}
