@@ -46,6 +46,8 @@ const brokenRows = `{
 	"DOT1P_TO_TC_MAP": {"m": {"8": "1"}},
 	"TC_TO_QUEUE_MAP": {"m": {"0": "many"}},
 	"PORT_QOS_MAP": {"Ethernet2": {"dscp_to_tc_map": "none"}},
+	"HIGH_FREQUENCY_TELEMETRY_PROFILE": {"p": {"stream_state": "perhaps"}},
+	"HIGH_FREQUENCY_TELEMETRY_GROUP": {"p|PORT": {"object_names": "Ethernet0", "object_counters": "IF_IN_OCTETS"}},
 	"SCHEDULER": {"s": {"type": "FIFO"}},
 	"WRED_PROFILE": {"w": {"ecn": "perhaps"}},
 	"QUEUE": {"Ethernet2|0": {"scheduler": "none"}},

@@ -228,6 +228,24 @@ func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (li
 const oracleUsage = "number of flows of each FlyMon task that the simulated chip also counts exactly, " +
 	"to compare with the estimates"
 
+const hftUsage = "send high-frequency telemetry to " + daemons.StreamReaders + "; netlink: the group of generic netlink " +
+	"that SONiC's countersyncd reads (may be repeated)"
+
+// parseStreams parses the readers of high-frequency telemetry.
+func parseStreams(texts []string) (list []daemons.StreamReader, err error) {
+	for _, text := range texts {
+		r, err := daemons.ParseStreamReader(text)
+		if err != nil {
+			return nil, usagef("--hft %w", err)
+		}
+		if slices.Contains(list, r) {
+			return nil, usagef("--hft %s: twice, and each record is sent once", r)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
 const keepLinksUsage = "at the end, leave the interfaces up that the switch has set up, " +
 	"so that no peer notices a restart"
 
@@ -323,11 +341,14 @@ func newAttached(
 
 func newRunSyncd() *cobra.Command {
 	var profile, cpu, samples, mode string
-	var ports []string
+	var ports, hft []string
 	var oracle int
 	var keep bool
 	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		chip, err := parseChip(profile, ports, oracle)
+		if err == nil {
+			chip.Streams, err = parseStreams(hft)
+		}
 		if err != nil {
 			return err
 		}
@@ -342,6 +363,7 @@ func newRunSyncd() *cobra.Command {
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	c.Flags().BoolVar(&keep, "keep-links", false, keepLinksUsage)
+	c.Flags().StringArrayVar(&hft, "hft", nil, hftUsage)
 	c.Flags().StringVar(&cpu, "cpu-port", "",
 		"serve the chip's CPU port, for punted frames and frames to send, to one client at this Unix socket")
 	c.Flags().StringVar(&samples, "sample-port", "",

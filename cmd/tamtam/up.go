@@ -30,7 +30,7 @@ type upCommand struct {
 	northbound
 	place                    redisFlags
 	config, profile, numbers string
-	ports                    []string
+	ports, hft               []string
 	oracle                   int
 	keepLinks                bool
 	faults, keep, noHost     bool
@@ -86,6 +86,7 @@ TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are 
 	f.BoolVar(&u.keep, "keep", false,
 		"keep CONFIG_DB in the data directory; if it is there at the start, it is used instead of --config")
 	f.BoolVar(&u.keepLinks, "keep-links", false, keepLinksUsage)
+	f.StringArrayVar(&u.hft, "hft", nil, hftUsage)
 	f.BoolVar(&u.faults, "allow-faults", false, allowFaultsUsage)
 	f.BoolVar(&u.noHost, "no-hostd", false,
 		"run without hostd: the switch neither resolves neighbours nor answers as a host")
@@ -121,6 +122,9 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 		},
 	}
 	if cfg.ChipConfig, err = parseChip(u.profile, u.ports, u.oracle); err != nil {
+		return cfg, err
+	}
+	if cfg.Streams, err = parseStreams(u.hft); err != nil {
 		return cfg, err
 	}
 	cfg.KeepLinks = u.keepLinks

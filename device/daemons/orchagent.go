@@ -18,6 +18,7 @@ import (
 	"tamtam/orchagent/debugcounter"
 	"tamtam/orchagent/dropmonitor"
 	fdborch "tamtam/orchagent/fdb"
+	"tamtam/orchagent/hftel"
 	ifaorch "tamtam/orchagent/ifa"
 	mirrororch "tamtam/orchagent/mirror"
 	portsorch "tamtam/orchagent/ports"
@@ -46,6 +47,7 @@ type Orchagent struct {
 	traps     *copporch.Orch
 	samples   *sfloworch.Orch
 	drops     *debugcounter.Orch
+	streams   *hftel.Orch
 	tam       []tamOrch  // the orchs of all TAM features
 	rec       planOrch   // the orch in tam for table recording
 	asicState *asicState // reports that the ASIC's state is unknown; nil means that this is not reported
@@ -178,7 +180,7 @@ func (o *Orchagent) receiveNotifications() {
 			if _, ok := n.(sai.ShutdownRequest); ok {
 				return o.asic.Client().GiveUp(ctx, errors.New("syncd asks to be shut down: the ASIC has failed"))
 			}
-			if err := errors.Join(o.ports.Notify(ctx, n), o.fdb.Notify(ctx, n)); err != nil {
+			if err := errors.Join(o.ports.Notify(ctx, n), o.fdb.Notify(ctx, n), o.streams.Notify(ctx, n)); err != nil {
 				return err
 			}
 		}
@@ -191,8 +193,9 @@ func (o *Orchagent) receiveNotifications() {
 		learned, err := o.asic.Learned(ctx)
 		if err == nil {
 			o.fdb.Learned(learned)
-			o.missed = false
+			err = o.streams.Missed(ctx)
 		}
+		o.missed = err != nil
 		return err
 	})
 }
@@ -256,6 +259,9 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("IFA: %w", err)
 	}
+	o.streams = hftel.New(hftel.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Switch: o.ports.Switch(), Whole: whole,
+	})
 	o.tam = []tamOrch{ts, am, fm, o.rec, dm, ia}
 	if err := features.Publish(ctx); err != nil {
 		return fmt.Errorf("what the switch can do: %w", err)
@@ -303,6 +309,9 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		if err := o.fdb.ViewApplied(ctx); err != nil {
 			return err
 		}
+	}
+	if err := o.streams.ViewApplied(ctx); err != nil { // not in an adopted view, in which the ASIC makes no templates
+		return err
 	}
 	o.applied, o.missed = true, true
 	if o.asicState != nil {

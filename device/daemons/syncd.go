@@ -45,6 +45,8 @@ type ChipConfig struct {
 	ZMQ *ZMQEndpoints
 	// Record receives the requests and answers of the client; nil records nothing.
 	Record io.Writer
+	// Streams are the readers of high-frequency telemetry.
+	Streams []StreamReader
 	// Drive advances the chip's time with the wall clock since start, and moves its frames, until ctx ends. nil means
 	// that the wires do so.
 	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
@@ -155,11 +157,15 @@ func runSyncdOnce(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) 
 	g.Go(func() error { return serve(ctx, syncd) })
 	g.Go(func() error { syncd.Notifier.Run(ctx); return nil })
 	g.Go(func() error { return packettrace.Serve(ctx, r, chip, logOf(c)) })
+	streams := newStreaming(chip, cfg.Streams, logOf(c))
+	if cfg.Drive != nil {
+		g.Go(func() error { return streams.run(ctx, r) })
+	}
 	g.Go(func() error {
 		if cfg.Drive != nil {
 			return cfg.Drive(ctx, chip, start)
 		}
-		return runWires(ctx, r, chip, start, cfg, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
+		return runWires(ctx, r, chip, start, cfg, newCPUSide(chip, cfg.CPU, cfg.Samples), streams, c)
 	})
 	return g.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	debugmgr "tamtam/cfgmgr/debugcounter"
+	hftmgr "tamtam/cfgmgr/hft"
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
@@ -26,6 +27,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 		sflow.Agent = agentOf(r)
 	}
 	debugmgr.New(d, r)
+	hftmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareReported(d, r)
 	forward.ReportUnapplied(d, r)

@@ -1,6 +1,7 @@
 package daemons
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -22,7 +23,8 @@ const wireTTL = 10 * time.Second
 
 // runWires wires a chip's ports to live interfaces and reports their state in STATE_DB, until ctx ends.
 func runWires(
-	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide, c Common,
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide, streams *streaming,
+	c Common,
 ) error {
 	reported := make(chan []wire.Port, 1)
 	var taken atomic.Pointer[string]
@@ -31,7 +33,7 @@ func runWires(
 			if why := taken.Load(); why != nil {
 				return *why
 			}
-			return cfg.netdevs.lacks()
+			return cmp.Or(cfg.netdevs.lacks(), streams.lacks())
 		})
 		defer c.health.setLacks(nil)
 	}
@@ -44,6 +46,18 @@ func runWires(
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	inject := make(chan func())
+	streams.advance = func(ctx context.Context) { // the chip has advanced to the present when it runs injected functions
+		done := make(chan struct{})
+		select {
+		case <-ctx.Done():
+		case inject <- func() { close(done) }:
+			select {
+			case <-ctx.Done():
+			case <-done:
+			}
+		}
+	}
+	g.Go(func() error { return streams.run(ctx, r) })
 	g.Go(func() error {
 		return wire.Run(ctx, wire.Config{
 			Chip: chip, Start: start, Wires: cfg.Wires, Log: logOf(c), Look: look, Punt: cpu.punt, Inject: inject,
@@ -88,7 +102,7 @@ func runWires(
 func RunUnwired(
 	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, hub *cpuport.Hub, c Common,
 ) error {
-	return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
+	return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), newStreaming(chip, nil, logOf(c)), c)
 }
 
 // takenPorts returns a text about the ports whose interfaces another switch uses, nil if there are none.

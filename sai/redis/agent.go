@@ -89,6 +89,9 @@ func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 		case sai.PortState:
 			n.Port = a.names.private(n.Port)
 			list[i] = n
+		case sai.TelTypeConfigChange:
+			n.TelType = a.names.private(n.TelType)
+			list[i] = n
 		case sai.FDBEvent:
 			n.Entry = sai.MapEntry(n.Entry, a.names.private).(sai.FDBEntry)
 			n.Attrs = a.names.privateAttrs(n.Attrs)

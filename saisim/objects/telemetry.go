@@ -112,34 +112,19 @@ func (t *telemetry) telTypeKind() *kind {
 	}
 }
 
-// setState changes the state of a stream.
+// setState changes the state of a stream. A stream that starts without a configuration, as after a restart of syncd,
+// gets one.
 func (t *telemetry) setState(x *telType, state sai.Enum) error {
-	const id = sai.TAMTelTypeAttrState
 	switch state {
 	case sai.TAMTelTypeStateCreateConfig:
-		next, err := t.subscribed(x)
-		if err != nil {
-			return err
-		}
-		if err := x.stream.Prepare(next.columns); err != nil {
-			return badValue(id, sai.StatusInsufficientResources, "%v", err)
-		}
-		if x.prepared = next; t.notify {
-			t.core.notify(sai.TelTypeConfigChange{TelType: x.o.key.OID})
-		}
+		return t.configure(x)
 	case sai.TAMTelTypeStateStartStream:
-		next := cmp.Or(x.prepared, x.active)
-		if next == nil {
-			return badValue(id, sai.StatusInvalidParameter,
-				"the stream has no configuration, want SAI_TAM_TEL_TYPE_STATE_CREATE_CONFIG before")
-		}
-		for _, o := range next.objects {
-			if t.objects[o.key.OID] != o {
-				return badValue(id, sai.StatusInvalidParameter,
-					"%s is gone, want SAI_TAM_TEL_TYPE_STATE_CREATE_CONFIG before", o.key.OID)
+		if next := cmp.Or(x.prepared, x.active); next == nil || t.lost(next) {
+			if err := t.configure(x); err != nil {
+				return err
 			}
 		}
-		if x.prepared != nil {
+		if next := x.prepared; next != nil {
 			x.stream.Switch(len(next.columns))
 			x.active, x.prepared = next, nil
 		}
@@ -147,6 +132,26 @@ func (t *telemetry) setState(x *telType, state sai.Enum) error {
 		x.stream.Flush()
 	}
 	return nil
+}
+
+// configure makes the templates of the present subscriptions, for the next start.
+func (t *telemetry) configure(x *telType) error {
+	next, err := t.subscribed(x)
+	if err != nil {
+		return err
+	}
+	if err := x.stream.Prepare(next.columns); err != nil {
+		return badValue(sai.TAMTelTypeAttrState, sai.StatusInsufficientResources, "%v", err)
+	}
+	if x.prepared = next; t.notify {
+		t.core.notify(sai.TelTypeConfigChange{TelType: x.o.key.OID})
+	}
+	return nil
+}
+
+// lost reports whether an object of a configuration is gone.
+func (t *telemetry) lost(s *subscribed) bool {
+	return slices.ContainsFunc(s.objects, func(o *object) bool { return t.objects[o.key.OID] != o })
 }
 
 // subscribed returns the columns of the present subscriptions, by label and statistic, and how they are read.

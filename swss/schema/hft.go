@@ -13,6 +13,7 @@ const (
 	AppHFTProfile   = "HIGH_FREQUENCY_TELEMETRY_PROFILE_TABLE"
 	AppHFTGroup     = "HIGH_FREQUENCY_TELEMETRY_GROUP_TABLE"
 	StateHFTSession = "HIGH_FREQUENCY_TELEMETRY_SESSION_TABLE"
+	StateHFTReader  = "TAMTAM_HFT_READER"
 )
 
 // Groups of objects: the object types of SAI without their prefix.
@@ -99,6 +100,52 @@ func (g *HFTGroup) readObjects(r *reader) {
 		if !valid {
 			r.bad("object_names", name, want)
 		}
+	}
+}
+
+// Fields of the rows of [StateHFTReader]: what syncd sends to a reader. Counts are since the start of the chip.
+const (
+	HFTReaderStatus   = "status"   // HFTReaderOK or HFTReaderFailed
+	HFTReaderReason   = "reason"   // why the last message could not be sent
+	HFTReaderRead     = "read"     // records that the chip has read, of all streams
+	HFTReaderUnread   = "unread"   // the part of them that was dropped in the chip
+	HFTReaderMessages = "messages" // that were sent
+	HFTReaderRecords  = "records"  // in these messages
+	HFTReaderLost     = "lost"     // records that could not be sent
+	HFTReaderDelay    = "delay-us" // 99th percentile of the delay of the last 1024 messages; empty if there was none
+)
+
+// Words for a reader's status.
+const (
+	HFTReaderOK     = "ok"
+	HFTReaderFailed = "failed"
+)
+
+func hftTables() []Table {
+	count := func(name, words string) Field { return Field{Name: name, Form: "a number", Words: words} }
+	return []Table{
+		of(Table{Config: CfgHFTProfile, Appl: AppHFTProfile, State: AppHFTProfile,
+			Words: "A profile of high-frequency telemetry: whether its groups stream, and how often."}, HFTProfile{}),
+		of(Table{Config: CfgHFTGroup, Appl: AppHFTGroup, State: AppHFTGroup,
+			Words: "Statistics of the objects of one type, which the ASIC streams."}, HFTGroup{}),
+		{State: StateHFTSession, Words: "A stream of statistics, for its readers.", Key: hftGroupKey, Fields: []Field{
+			{Name: HFTStreamStatus, Form: "enabled, disabled", Words: "Whether it streams."},
+			{Name: HFTSessionType, Form: "ipfix", Words: "The format."},
+			{Name: HFTObjectNames, Form: "names separated by commas", Words: "The objects."},
+			{Name: HFTObjectIDs, Form: "numbers separated by commas", Words: "Their labels, in the order of the names."},
+			{Name: HFTSessionConfig, Form: "bytes", Words: "Messages of IPFIX with the templates."},
+		}},
+		{State: StateHFTReader, Words: "What syncd sends to a reader of streams; rows go when syncd does.",
+			Key: "netlink, unix:PATH or udp:HOST:PORT", Fields: []Field{
+				{Name: HFTReaderStatus, Form: "ok, failed", Words: "Whether the last message was sent."},
+				{Name: HFTReaderReason, Form: "text or nothing", Words: "Why it was not."},
+				count(HFTReaderRead, "Records that the chip has read, of all streams."),
+				count(HFTReaderUnread, "Those of them that were dropped before they could be sent."),
+				count(HFTReaderMessages, "Messages sent."), count(HFTReaderRecords, "Records in them."),
+				count(HFTReaderLost, "Records that could not be sent."),
+				{Name: HFTReaderDelay, Form: "a number or nothing",
+					Words: "Microseconds from readout to sending, 99th percentile of the last 1024 messages."},
+			}},
 	}
 }
 

@@ -113,9 +113,8 @@ func Tables() []Table { return slices.Clone(tables()) }
 // tables is built once, because that needs more time than reading thousands of rows. Entries are constant.
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
-	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), debugCounterTables(), aclTables(),
-		tamTables(),
-		sonicTAMTables(), configured, outputTables(), measuredTables(), measured)
+	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), debugCounterTables(), hftTables(),
+		aclTables(), tamTables(), sonicTAMTables(), configured, outputTables(), measuredTables(), measured)
 })
 
 func switchTables() []Table {

@@ -348,7 +348,7 @@ func (t *Transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Att
 }
 
 // realAttrs returns the translated attributes for the creation of a node. It postpones attributes that name an object
-// that does not exist yet, and fails if such an attribute must be set on creation.
+// that does not exist yet, or need one, and fails if such an attribute must be set on creation.
 func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 	var attrs []sai.Attr
 	delete(t.postponed, n)
@@ -356,7 +356,7 @@ func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 		v, ok := t.real(a.Value)
 		m := sai.Meta(a.ID)
 		switch {
-		case ok:
+		case ok && a.ID != sai.TAMTelTypeAttrState: // a stream needs its subscriptions, which are created after it
 			attrs = append(attrs, sai.Attr{ID: a.ID, Value: v})
 		case !m.Has(sai.MandatoryOnCreate) && m.Has(sai.CreateAndSet):
 			mark(t.postponed, n, a.ID)
@@ -367,7 +367,7 @@ func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 	return attrs, nil
 }
 
-// setPostponed sets the attributes of created objects that name objects created after them.
+// setPostponed sets the attributes of created objects that name or need objects created after them.
 func (t *Transition) setPostponed(ctx context.Context) {
 	for _, n := range t.Order {
 		k, ok := t.realKey(n)

@@ -8,6 +8,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,7 @@ type Message struct {
 	Channel Channel
 	Bytes   []byte
 	Records int
+	Oldest  int64 // time of the first record, in nanoseconds since 1970
 }
 
 // Counts counts the records of a stream since it was added:
@@ -86,6 +88,8 @@ type Stream struct {
 	encoder *hft.Stream
 	channel Channel
 	counts  Counts
+	oldest  int64 // time of the first record that the encoder holds, zero if it holds none
+	at      int64 // time of the record that is being encoded
 	// templates are those of the columns that were prepared last.
 	templates []byte
 }
@@ -124,13 +128,13 @@ func (s *Set) Remove(key sai.OID) {
 
 // encoded accepts a message of a stream's encoder.
 func (x *Stream) encoded(m hft.Message) {
-	s := x.set
-	if s.size+len(m.Bytes) > maxWaiting {
+	s, oldest := x.set, cmp.Or(x.oldest, x.at)
+	if x.oldest = 0; s.size+len(m.Bytes) > maxWaiting {
 		x.counts.Dropped += uint64(m.Records)
 		return
 	}
 	s.size += len(m.Bytes)
-	s.waiting = append(s.waiting, Message{x.key, x.channel, slices.Clone(m.Bytes), m.Records})
+	s.waiting = append(s.waiting, Message{x.key, x.channel, slices.Clone(m.Bytes), m.Records, oldest})
 }
 
 // Take returns where the values of the next record are to be written. at is the time of the record in nanoseconds since
@@ -195,10 +199,12 @@ func (x *Stream) swap() { x.fill, x.spare = x.spare, x.fill }
 // encode encodes the records that swap has taken away.
 func (x *Stream) encode() {
 	for i, at := range x.spare.at {
+		x.at = at
 		values := x.spare.values[i*x.width : (i+1)*x.width]
 		if err := x.encoder.Sample(time.Unix(0, at), at, values); err != nil {
 			panic(err) // columns and values have the same number
 		}
+		x.oldest = cmp.Or(x.oldest, at)
 	}
 	x.counts.Encoded += uint64(len(x.spare.at))
 	x.spare = buffer{x.spare.at[:0], x.spare.values[:0]}

@@ -1,0 +1,240 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/host/genl"
+	"tamtam/saisim"
+	"tamtam/saisim/objects/stream"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// StreamReaders are the forms of a [StreamReader], for messages about flags.
+const StreamReaders = "netlink, unix:PATH or udp:HOST:PORT"
+
+// A StreamReader is where syncd sends streams of high-frequency telemetry: a group of generic netlink, as the chip is
+// configured, or a socket of datagrams.
+type StreamReader struct{ network, address string }
+
+// ParseStreamReader parses a reader, which has one of the forms of [StreamReaders].
+func ParseStreamReader(text string) (StreamReader, error) {
+	network, address, _ := strings.Cut(text, ":")
+	switch {
+	case text == "netlink":
+		return StreamReader{"netlink", ""}, nil
+	case network == "unix" && address != "":
+		return StreamReader{"unixgram", address}, nil
+	case network == "udp":
+		if host, port, err := net.SplitHostPort(address); err == nil && host != "" && port != "" {
+			return StreamReader{"udp", address}, nil
+		}
+	}
+	return StreamReader{}, fmt.Errorf("%q: want %s", text, StreamReaders)
+}
+
+func (r StreamReader) String() string {
+	switch r.network {
+	case "netlink":
+		return "netlink"
+	case "unixgram":
+		return "unix:" + r.address
+	}
+	return "udp:" + r.address
+}
+
+// A streamSink sends messages to one reader. It connects again after an error.
+type streamSink struct {
+	StreamReader
+	conn    net.Conn                        // nil: not connected
+	groups  map[stream.Channel]*genl.Sender // of a reader by netlink
+	sent    uint64                          // messages
+	records uint64
+	lost    uint64 // records that could not be sent
+	reason  string // why the last message could not be sent
+}
+
+// send sends a message, and counts it.
+func (s *streamSink) send(m *stream.Message) {
+	if err := s.try(m); err != nil {
+		s.reason, s.lost = err.Error(), s.lost+uint64(m.Records)
+		return
+	}
+	s.reason, s.sent, s.records = "", s.sent+1, s.records+uint64(m.Records)
+}
+
+func (s *streamSink) try(m *stream.Message) error {
+	if s.network == "netlink" {
+		return s.multicast(m)
+	}
+	if s.conn == nil {
+		conn, err := net.Dial(s.network, s.address)
+		if err != nil {
+			return err
+		}
+		s.conn = conn
+	}
+	_, err := s.conn.Write(m.Bytes)
+	if err != nil {
+		s.conn.Close()
+		s.conn = nil
+	}
+	return err
+}
+
+// multicast sends a message to its group of generic netlink.
+func (s *streamSink) multicast(m *stream.Message) error {
+	if m.Channel == (stream.Channel{}) {
+		return errors.New("the stream has no group of generic netlink")
+	}
+	to := s.groups[m.Channel]
+	if to == nil {
+		var err error
+		if to, err = genl.Dial(m.Channel.Family, m.Channel.Group); err != nil {
+			return err
+		}
+		s.groups[m.Channel] = to
+	}
+	err := to.Send(m.Bytes)
+	if err != nil {
+		to.Close()
+		delete(s.groups, m.Channel)
+	}
+	return err
+}
+
+func (s *streamSink) close() {
+	if s.conn != nil {
+		s.conn.Close()
+	}
+	for _, g := range s.groups {
+		g.Close()
+	}
+}
+
+// streaming sends the streams of a live chip to its readers.
+type streaming struct {
+	chip    *saisim.Chip
+	sinks   []*streamSink
+	log     *slog.Logger
+	delays  []time.Duration // of the last messages, from the readout of the oldest record to sending
+	next    int
+	warned  map[StreamReader]bool
+	advance func(context.Context) // makes the chip advance to the present; nil means that it does so by itself
+}
+
+// idle and fastest are the periods in which syncd looks for records: without a stream, and at most.
+const (
+	idlePeriod    = 250 * time.Millisecond
+	fastestPeriod = time.Millisecond
+	keptDelays    = 1024
+)
+
+func newStreaming(chip *saisim.Chip, to []StreamReader, log *slog.Logger) *streaming {
+	s := &streaming{chip: chip, log: log, warned: map[StreamReader]bool{}}
+	for _, r := range to {
+		s.sinks = append(s.sinks, &streamSink{StreamReader: r, groups: map[stream.Channel]*genl.Sender{}})
+	}
+	return s
+}
+
+// lacks returns what is wrong if the chip streams.
+func (s *streaming) lacks() string {
+	if len(s.sinks) == 0 && s.chip.StreamInterval() > 0 {
+		return "high-frequency telemetry has no reader: start syncd with --hft"
+	}
+	return ""
+}
+
+// run sends until ctx ends, and reports to STATE_DB.
+func (s *streaming) run(ctx context.Context, r *swss.Redis) error {
+	defer func() {
+		for _, sink := range s.sinks {
+			sink.close()
+		}
+	}()
+	if len(s.sinks) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	rows, reported := swss.NewTable(r.DB(swss.StateDB), schema.StateHFTReader), time.Time{}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-timer.C:
+			period := idlePeriod
+			if every := s.chip.StreamInterval(); every > 0 {
+				period = min(max(every, fastestPeriod), idlePeriod)
+				if s.advance != nil {
+					s.advance(ctx)
+				}
+			}
+			s.send()
+			if now.Sub(reported) >= time.Second {
+				reported = now
+				s.report(ctx, rows)
+			}
+			timer.Reset(period - time.Since(now)%period)
+		}
+	}
+}
+
+// send sends what the chip has read.
+func (s *streaming) send() {
+	for _, m := range s.chip.StreamMessages() {
+		for _, sink := range s.sinks {
+			if sink.send(&m); sink.reason != "" && !s.warned[sink.StreamReader] {
+				s.warned[sink.StreamReader] = true
+				s.log.Warn("high-frequency telemetry is lost; later losses are only counted", "reader", sink.String(),
+					"records", m.Records, "error", sink.reason)
+			}
+		}
+		d := time.Since(time.Unix(0, m.Oldest))
+		if len(s.delays) < keptDelays {
+			s.delays = append(s.delays, d)
+		} else {
+			s.delays[s.next%keptDelays] = d
+		}
+		s.next++
+	}
+}
+
+// report writes the row of each reader. Rows expire with syncd.
+func (s *streaming) report(ctx context.Context, rows *swss.Table) {
+	late := ""
+	if len(s.delays) > 0 {
+		all := slices.Sorted(slices.Values(s.delays))
+		late = strconv.FormatInt(all[(len(all)*99+99)/100-1].Microseconds(), 10)
+	}
+	var read, lost uint64
+	for _, c := range s.chip.StreamCounts() {
+		read, lost = read+c.Read, lost+c.NoRoom+c.Dropped
+	}
+	for _, sink := range s.sinks {
+		status := schema.HFTReaderOK
+		if sink.reason != "" {
+			status = schema.HFTReaderFailed
+		}
+		err := rows.SetFor(ctx, sink.String(), swss.FieldValues{
+			schema.HFTReaderStatus: status, schema.HFTReaderReason: sink.reason,
+			schema.HFTReaderRead: strconv.FormatUint(read, 10), schema.HFTReaderUnread: strconv.FormatUint(lost, 10),
+			schema.HFTReaderMessages: strconv.FormatUint(sink.sent, 10),
+			schema.HFTReaderRecords:  strconv.FormatUint(sink.records, 10),
+			schema.HFTReaderLost:     strconv.FormatUint(sink.lost, 10), schema.HFTReaderDelay: late,
+		}, wireTTL)
+		if err != nil {
+			return // Redis is away: syncd's health reports that, and the rows expire
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package device_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/device"
+	"tamtam/device/devicetest"
+	"tamtam/internal/racetest"
+	"tamtam/saisim"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	"tamtam/tam/hft"
+	"tamtam/tamtamtest"
+)
+
+// A streamed is a switch whose stream of statistics is read.
+type streamed struct {
+	*tamtamtest.Switch
+	t       *testing.T
+	decoder *hft.Decoder
+	events  []string
+}
+
+func newStreamed(t *testing.T, configDB string) *streamed {
+	racetest.Stepped(t)
+	s := &streamed{Switch: tamtamtest.Start(t, configDB), t: t}
+	d, err := hft.NewDecoder(0, 0, func(e hft.Event) { s.events = append(s.events, e.Text()) })
+	devicetest.NoError(t, err)
+	s.decoder = d
+	return s
+}
+
+// session reads the session of a group, as readers do.
+func (s *streamed) session(group string) schema.HFTSession {
+	row := s.Row(swss.StateDB, schema.StateHFTSession+"|"+group)
+	session, err := schema.ParseHFTSession(group, row)
+	devicetest.NoError(s.t, err)
+	names := map[uint16]string{}
+	for i, label := range session.Labels {
+		names[label] = session.Objects[i]
+	}
+	devicetest.NoError(s.t, s.decoder.Session(session.Templates, names))
+	return session
+}
+
+// records returns the records since the last call: the time since the start, and each value with its object.
+func (s *streamed) records() (lines []string) {
+	for _, m := range s.Sim().Chip.StreamMessages() {
+		devicetest.NoError(s.t, s.decoder.Messages(m.Bytes, func(r *hft.Record) {
+			line := time.Duration(r.At).String()
+			for i, c := range r.Columns {
+				line += fmt.Sprintf(" %s=%d", c.Object, r.Values[i])
+			}
+			lines = append(lines, line)
+		}))
+	}
+	return lines
+}
+
+const streamedPorts = `{
+	"PORT": {
+		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
+		"Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up"}},
+	"VLAN": {"Vlan10": {"vlanid": "10"}},
+	"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}},
+	"HIGH_FREQUENCY_TELEMETRY_PROFILE": {"p": {"stream_state": "enabled", "poll_interval": "10"}},
+	"HIGH_FREQUENCY_TELEMETRY_GROUP": {"p|PORT": {"object_names": "Ethernet0", "object_counters": "IF_IN_UCAST_PKTS"}}}`
+
+// Rows as SONiC has them start a stream. It gets another port while it runs, pauses, goes on and ends, and the session
+// follows.
+func TestHighFrequencyTelemetryFollowsRows(t *testing.T) {
+	s := newStreamed(t, streamedPorts)
+	if got := s.session("p|PORT"); !got.Enabled || !slices.Equal(got.Objects, []string{"Ethernet0"}) {
+		t.Fatalf("session %+v, want Ethernet0, enabled", got)
+	}
+	s.records()
+	s.Send("Ethernet0", devicetest.IPv4Frame(t, 17, devicetest.Payload(50)))
+	s.Advance(25 * time.Microsecond)
+	got := s.records()
+	if len(got) < 2 || !strings.HasSuffix(got[len(got)-1], " Ethernet0=1") {
+		t.Fatalf("records %q, want some with one packet", got)
+	}
+
+	const group = "HIGH_FREQUENCY_TELEMETRY_GROUP|p|PORT"
+	set := func(names string) { s.Set(group, "object_names", names, "object_counters", "IF_IN_UCAST_PKTS") }
+	set("Ethernet0,Ethernet1")
+	if got := s.session("p|PORT"); !slices.Equal(got.Labels, []uint16{1, 2}) {
+		t.Errorf("session %+v, want the labels 1 and 2", got)
+	}
+	set("Ethernet1")
+	if got := s.session("p|PORT"); !slices.Equal(got.Labels, []uint16{2}) {
+		t.Errorf("session %+v, want that Ethernet1 keeps its label", got)
+	}
+	s.Advance(30 * time.Microsecond)
+	if got = s.records(); !strings.HasSuffix(got[len(got)-1], " Ethernet1=0") {
+		t.Errorf("records %q, want Ethernet1 at the end", got)
+	}
+	for _, e := range s.events {
+		if !strings.Contains(e, "replaces template") {
+			t.Error(e)
+		}
+	}
+
+	state := func(to string) {
+		s.Set("HIGH_FREQUENCY_TELEMETRY_PROFILE|p", "stream_state", to, "poll_interval", "10")
+	}
+	state("disabled")
+	s.records()
+	s.Advance(time.Millisecond)
+	if got := s.records(); len(got) > 0 || s.session("p|PORT").Enabled {
+		t.Errorf("records %q of a disabled profile", got)
+	}
+	state("enabled")
+	s.Advance(35 * time.Microsecond)
+	if got := s.records(); len(got) < 3 || !s.session("p|PORT").Enabled {
+		t.Errorf("records %q, want some again", got)
+	}
+	s.Delete(group)
+	s.records()
+	s.Advance(time.Millisecond)
+	if got, row := s.records(), s.Row(swss.StateDB, schema.StateHFTSession+"|p|PORT"); len(got)+len(row) > 0 {
+		t.Errorf("records %q, session %v of a group that is gone", got, row)
+	}
+	if c := s.Sim().Chip.StreamCounts(); len(c) > 0 {
+		t.Errorf("the chip has streams %v", c)
+	}
+	if p := s.Problems(); len(p) > 0 {
+		t.Errorf("problems %+v", p)
+	}
+}
+
+// A restarted syncd has a new chip, and other templates. The session has them before the first record.
+func TestHighFrequencyTelemetryOutlivesRestarts(t *testing.T) {
+	sim := devicetest.NewSim(t, device.SimConfig{Config: configOf(t, streamedPorts)})
+	devicetest.RunUntilIdle(t, sim)
+	look := func(after string) {
+		t.Helper()
+		devicetest.RunUntilIdle(t, sim)
+		to := sim.Chip.Now() + saisim.Cycle(sim.Chip.Profile().ClockHz/10_000)
+		devicetest.NoError(t, sim.Advance(t.Context(), to))
+		row := devicetest.Row(t, sim.Redis, swss.StateDB, schema.StateHFTSession, "p|PORT")
+		session, err := schema.ParseHFTSession("p|PORT", row)
+		devicetest.NoError(t, err)
+		d, err := hft.NewDecoder(0, 0, nil)
+		devicetest.NoError(t, err)
+		devicetest.NoError(t, d.Session(session.Templates, nil))
+		records := 0
+		for _, m := range sim.Chip.StreamMessages() {
+			devicetest.NoError(t, d.Messages(m.Bytes, func(*hft.Record) { records++ }))
+		}
+		if records < 9 || !session.Enabled {
+			t.Errorf("after %s: %d records, session %+v", after, records, session)
+		}
+	}
+	look("the start")
+	devicetest.NoError(t, sim.RestartSyncd(t.Context()))
+	look("a restart of syncd")
+	devicetest.NoError(t, sim.RestartOrchagent(t.Context()))
+	look("a restart of orchagent")
+}
+
+func configOf(t *testing.T, text string) device.ConfigDB {
+	c, err := device.ParseConfigDB([]byte(text))
+	devicetest.NoError(t, err)
+	return c
+}
+
+// What cannot be streamed is reported, and names what would be right.
+func TestHighFrequencyTelemetryProblems(t *testing.T) {
+	s := newStreamed(t, streamedPorts)
+	for _, tt := range []struct{ row, field, value, want string }{
+		{"GROUP|p|PORT", "object_counters", "IF_IN_OCTETS,NO_SUCH", "SAI has no SAI_PORT_STAT_NO_SUCH"},
+		{"GROUP|p|PORT", "object_counters", "PFC_0_RX_PKTS", "the ASIC cannot stream it"},
+		{"GROUP|p|PORT", "object_names", "Ethernet7", `port "Ethernet7" does not exist`},
+		{"PROFILE|p", "poll_interval", "9", "least interval of IF_IN_UCAST_PKTS is 10 microseconds"},
+		{"GROUP|p|QUEUE", "object_names", "Ethernet0|9", "the port has 4 queues"},
+	} {
+		row := "HIGH_FREQUENCY_TELEMETRY_" + tt.row
+		before := s.Row(swss.ConfigDB, row)
+		set := func(with map[string]string) {
+			var fields []string
+			for field, value := range with {
+				fields = append(fields, field, value)
+			}
+			s.Set(row, fields...)
+		}
+		broken := maps.Clone(before)
+		if len(before) == 0 {
+			broken = map[string]string{"object_counters": "PACKETS"}
+		}
+		broken[tt.field] = tt.value
+		set(broken)
+		found := ""
+		for _, p := range s.Problems() {
+			found += p.Object + ": " + p.Reason + "\n"
+		}
+		if !strings.Contains(found, tt.want) {
+			t.Errorf("%s %s=%s: %q, want %q", tt.row, tt.field, tt.value, found, tt.want)
+		}
+		if len(before) == 0 {
+			s.Delete(row)
+		} else {
+			set(before)
+		}
+		if p := s.Problems(); len(p) > 0 {
+			t.Errorf("after %s %s=%s was undone: %+v", tt.row, tt.field, tt.value, p)
+		}
+	}
+}
