@@ -22,6 +22,7 @@ func rowKinds() []rowKind {
 	ports := kit.Arg("ports", &kit.Kind{Label: "<EthernetN[,EthernetN]>", Parse: kit.ParseName, Live: kit.LiveInterfaces},
 		"Ports")
 	queues := kit.Arg("queues", &kit.Kind{Label: "<N | N-M>", Parse: kit.ParseName}, "Queues")
+	hft := kit.Keyword("hft", "Streams of statistics (high-frequency telemetry)")
 	qos, buffer := kit.Keyword("qos", "Quality of service"), kit.Keyword("buffer", "Packet memory")
 	mapped := func(table, word, help string) rowKind {
 		return rowKind{table: table, words: []kit.Element{qos, kit.Keyword(word, help)},
@@ -122,6 +123,24 @@ func rowKinds() []rowKind {
 			keys: []kit.Element{name("Name of the counter"),
 				kit.Arg("reason", &kit.Kind{Label: "<REASON>", Parse: kit.ParseName},
 					"As show dropcounters capabilities has it")},
+		},
+		rowKind{
+			table: "HIGH_FREQUENCY_TELEMETRY_PROFILE",
+			words: []kit.Element{hft, kit.Keyword("profile", "How often, and whether, groups are streamed")},
+			keys:  []kit.Element{name("Name of the profile")}, fields: []rowField{
+				{"stream_state", "Whether its groups stream", offered("enabled", "disabled")},
+				{"poll_interval", "Microseconds between two records", anything},
+			},
+		},
+		rowKind{
+			table: "HIGH_FREQUENCY_TELEMETRY_GROUP",
+			words: []kit.Element{hft, kit.Keyword("group", "Objects of a profile, and their statistics")},
+			keys: []kit.Element{name("Name of the profile"),
+				kit.Arg("type", offered("PORT", "QUEUE", "BUFFER_POOL", "INGRESS_PRIORITY_GROUP"), "Type of the objects")},
+			fields: []rowField{
+				{"object_names", "Names with commas between, as Ethernet0 or Ethernet0|3", anything},
+				{"object_counters", "SAI's names without SAI_..._STAT_, with commas between", anything},
+			},
 		},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),

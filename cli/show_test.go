@@ -107,6 +107,8 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 	s.server.load(t,
 		`{"debug-counters":{"debug-counter":[{"name":"d","state":{"name":"d"}}]},`+
 			`"debug-counter-capabilities":{"capability":[{"type":"PORT_INGRESS_DROPS","state":{"type":"PORT_INGRESS_DROPS"}}]}}`)
+	s.server.load(t, `{"high-frequency-telemetry":{"groups":{"group":[{"profile":"p","type":"PORT",`+
+		`"state":{"profile":"p","type":"PORT"}}]}}}`)
 	s.server.load(t, `{"sflow":{"state":{"status":"active"}}}`)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t,

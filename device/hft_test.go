@@ -78,6 +78,15 @@ func TestHighFrequencyTelemetryFollowsRows(t *testing.T) {
 	if got := s.session("p|PORT"); !got.Enabled || !slices.Equal(got.Objects, []string{"Ethernet0"}) {
 		t.Fatalf("session %+v, want Ethernet0, enabled", got)
 	}
+	shown := strings.Join(strings.Fields(s.CLI("show hft")), " ")
+	if want := "p PORT 10 Active enabled Ethernet0 IF_IN_UCAST_PKTS"; !strings.Contains(shown, want) {
+		t.Errorf("show hft: %s, want %s", shown, want)
+	}
+	s.CLI("configure", "hft profile q stream-state enabled", "hft group q QUEUE object-names Ethernet0|1 object-counters PACKETS")
+	if got := s.session("q|QUEUE"); !slices.Equal(got.Objects, []string{"Ethernet0|1"}) {
+		t.Errorf("session %+v of what the shell has configured", got)
+	}
+	s.CLI("configure", "no hft group q QUEUE", "no hft profile q")
 	s.records()
 	s.Send("Ethernet0", devicetest.IPv4Frame(t, 17, devicetest.Payload(50)))
 	s.Advance(25 * time.Microsecond)

@@ -14,7 +14,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(),
+		outputsModule(), debugCounterModule(), hftModule(),
 	}
 	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

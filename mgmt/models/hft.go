@@ -1,0 +1,45 @@
+package models
+
+import (
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// hftModule returns the mapping of tamtam-hft.
+func hftModule() tree.Module {
+	const key = "{profile}|{type}"
+	state := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text(field))) }
+	words := func(name, field string) tree.Leaf {
+		return leaf("state/"+name, tree.Codec{Get: func(r tree.Record) []string {
+			return strings.FieldsFunc(r.Field(field), func(c rune) bool { return c == ',' })
+		}})
+	}
+	return tree.Module{Name: "tamtam-hft", Groups: []tree.Group{
+		{Path: "/high-frequency-telemetry/groups/group", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgHFTGroup, Key: key, Entry: true, Leaves: []tree.Leaf{
+				words("object-name", "object_names"), words("object-counter", "object_counters")}},
+			{DB: swss.ConfigDB, Table: schema.CfgHFTProfile, Key: "{profile}", Leaves: []tree.Leaf{
+				leaf("state/interval", tree.Codec{Get: func(r tree.Record) []string {
+					p, err := schema.ParseHFTProfile("p", r.Fields)
+					if err != nil || p.Micros == 0 {
+						return nil
+					}
+					return []string{r.Field("poll_interval")}
+				}})}},
+			{DB: swss.StateDB, Table: schema.AppHFTGroup, Key: key, Leaves: []tree.Leaf{
+				state("status", schema.FieldStatus), state("reason", schema.FieldReason)}},
+			{DB: swss.StateDB, Table: schema.StateHFTSession, Key: key, Leaves: []tree.Leaf{
+				state("stream-status", schema.HFTStreamStatus), words("streamed-object", schema.HFTObjectNames)}},
+		}},
+		{Path: "/high-frequency-telemetry/readers/reader", Rows: []tree.Row{
+			{DB: swss.StateDB, Table: schema.StateHFTReader, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
+				state("status", schema.HFTReaderStatus), state("reason", schema.HFTReaderReason),
+				state("read", schema.HFTReaderRead), state("unread", schema.HFTReaderUnread),
+				state("messages", schema.HFTReaderMessages), state("records", schema.HFTReaderRecords),
+				state("lost", schema.HFTReaderLost), state("delay", schema.HFTReaderDelay)}},
+		}},
+	}}
+}
