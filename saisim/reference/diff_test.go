@@ -58,7 +58,8 @@ type pair struct {
 	all              bool // true if all ends are kept, not only drops
 	ledger           ledger
 	variant
-	saw tally
+	streams streams
+	saw     tally
 }
 
 // newPair makes the case of a seed. Half of the cases are without an observer, and a quarter without a ledger too,
@@ -75,6 +76,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed)})
+	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
 		p.chip.SetVector(vector)
@@ -104,6 +106,7 @@ type variant struct {
 	marks      bool       // ports mirror what they mark
 	routed     bool       // true if most frames are routed: see isRouted
 	bare       bool       // true if there are few other features: see routedOf
+	streamed   *rand.Rand // random numbers for a stream of statistics; nil means none: see isStreaming
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 }
 
@@ -130,7 +133,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing, p.wrapping = v.analysed, v.wrapped
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
-	p.gen.routed, p.gen.bare, p.extra = v.routed, v.bare, v.added
+	p.gen.routed, p.gen.bare, p.extra, p.streams.random = v.routed, v.bare, v.added, v.streamed
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -196,6 +199,9 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.configure()
 	if err := p.furnishSketches(); err != nil {
+		return nil, err
+	}
+	if err := p.furnishStreams(); err != nil {
 		return nil, err
 	}
 	if !p.gen.bare && p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program adds no headers
@@ -275,6 +281,7 @@ func (p *pair) change() {
 		p.ifaOp()
 		p.changeOuters()
 		p.changeAdded()
+		p.streamOp()
 		p.configure()
 		return
 	}
@@ -354,6 +361,9 @@ func (p *pair) inject() error {
 // advance runs both engines to a cycle and records their counts.
 func (p *pair) advance(to saisim.Cycle) {
 	p.chip.Advance(to)
+	if err := p.streamTo(to); err != nil && p.streams.differs == nil {
+		p.streams.differs = err
+	}
 	p.ref.Run(to)
 	p.fastFrames = append(p.fastFrames, p.chip.FrameCounts())
 	p.refFrames = append(p.refFrames, p.ref.FrameCounts())
@@ -442,6 +452,9 @@ func (p *pair) drain() {
 
 // compare returns an error that describes the difference between the two.
 func (p *pair) compare() error {
+	if err := p.streams.differs; err != nil {
+		return err
+	}
 	for i := range min(len(p.fastOut), len(p.refOut)) {
 		if f, r := p.fastOut[i], p.refOut[i]; !f.equal(r) {
 			return fmt.Errorf("output %d:\n     fast %s\nreference %s", i, f, r)

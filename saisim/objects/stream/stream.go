@@ -28,6 +28,9 @@ const maxMessage = 65507
 // maxWaiting is the number of bytes of messages that wait for Encode.
 const maxWaiting = 4 << 20
 
+// refreshMessages is the number of messages after which templates are sent again, if they are sent at all.
+const refreshMessages = 4096
+
 // A Channel is a group of generic netlink. It is empty if there is none.
 type Channel struct{ Family, Group string }
 
@@ -104,10 +107,14 @@ func (s *Set) Add(key sai.OID, c Config) (*Stream, error) {
 		format = hft.Conforming
 	}
 	s.domain++
-	encoder, err := hft.NewStream(hft.Config{
+	conf := hft.Config{
 		Format: format, Domain: s.domain, Enterprise: c.Enterprise, Size: maxMessage, Interval: c.Interval,
 		Refresh: c.Templates, IDs: &s.ids,
-	}, x.encoded)
+	}
+	if c.Templates > 0 {
+		conf.RefreshMessages = refreshMessages
+	}
+	encoder, err := hft.NewStream(conf, x.encoded)
 	if err != nil {
 		return nil, fmt.Errorf("stream of %s: %w", key, err)
 	}
