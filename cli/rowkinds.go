@@ -124,24 +124,13 @@ func rowKinds() []rowKind {
 				kit.Arg("reason", &kit.Kind{Label: "<REASON>", Parse: kit.ParseName},
 					"As show dropcounters capabilities has it")},
 		},
-		rowKind{
-			table: "HIGH_FREQUENCY_TELEMETRY_PROFILE",
-			words: []kit.Element{hft, kit.Keyword("profile", "How often, and whether, groups are streamed")},
-			keys:  []kit.Element{name("Name of the profile")}, fields: []rowField{
-				{"stream_state", "Whether its groups stream", offered("enabled", "disabled")},
-				{"poll_interval", "Microseconds between two records", anything},
-			},
-		},
-		rowKind{
-			table: "HIGH_FREQUENCY_TELEMETRY_GROUP",
-			words: []kit.Element{hft, kit.Keyword("group", "Objects of a profile, and their statistics")},
-			keys: []kit.Element{name("Name of the profile"),
-				kit.Arg("type", offered("PORT", "QUEUE", "BUFFER_POOL", "INGRESS_PRIORITY_GROUP"), "Type of the objects")},
-			fields: []rowField{
-				{"object_names", "Names with commas between, as Ethernet0 or Ethernet0|3", anything},
-				{"object_counters", "SAI's names without SAI_..._STAT_, with commas between", anything},
-			},
-		},
+		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_PROFILE",
+			words: []kit.Element{hft, kit.Keyword("profile", "Whether, and how often, groups are streamed")},
+			keys:  []kit.Element{name("Name of the profile")}, fields: names("stream_state poll_interval")},
+		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_GROUP",
+			words:  []kit.Element{hft, kit.Keyword("group", "Objects of a profile, and their statistics")},
+			keys:   []kit.Element{name("Name of the profile"), kit.Arg("type", offered("PORT", "QUEUE"), "Type of the objects")},
+			fields: names("object_names object_counters")},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
 			keys: []kit.Element{name("PORT, RIF, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},

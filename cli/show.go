@@ -86,7 +86,7 @@ func showCommands() []*kit.Command {
 	add(showDropConfiguration, "show", drops, kit.Keyword("configuration", "What is counted"), group)
 	add(showDropCounts, "show", drops, kit.Keyword("counts", "What was counted"), group, kind)
 	add(showDropCapabilities, "show", drops, kit.Keyword("capabilities", "What can be counted"))
-	add(showHFT, "show", kit.Keyword("hft", "Streams of statistics (high-frequency telemetry), and their readers"))
+	add(tam.ShowHFT, "show", kit.Keyword("hft", "Streams of statistics (high-frequency telemetry), and their readers"))
 	sflow := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")
 	add(showSFlow, "show", sflow)
 	add(showSFlowInterfaces, "show", sflow, kit.Keyword("interface", "How ports are sampled"))

@@ -82,7 +82,8 @@ func TestHighFrequencyTelemetryFollowsRows(t *testing.T) {
 	if want := "p PORT 10 Active enabled Ethernet0 IF_IN_UCAST_PKTS"; !strings.Contains(shown, want) {
 		t.Errorf("show hft: %s, want %s", shown, want)
 	}
-	s.CLI("configure", "hft profile q stream-state enabled", "hft group q QUEUE object-names Ethernet0|1 object-counters PACKETS")
+	s.CLI("configure", "hft profile q stream-state enabled",
+		"hft group q QUEUE object-names Ethernet0|1 object-counters PACKETS")
 	if got := s.session("q|QUEUE"); !slices.Equal(got.Objects, []string{"Ethernet0|1"}) {
 		t.Errorf("session %+v of what the shell has configured", got)
 	}

@@ -35,6 +35,8 @@ type Sim struct {
 	common    daemons.Common
 	chip      saisim.Config
 	attach    func(*saisim.Chip)
+	streams   func(*Sim, saisim.StreamMessage) error
+	streaming bool // the chip streams, and streams wants it
 	notes     []sai.Notification
 	nextPoll  time.Time
 	calm      saisim.Cycle // cycle before which no timer is due; 0 means unknown
@@ -66,13 +68,15 @@ type SimConfig struct {
 	// Reports, with Host, receives each drop report that leaves by the management interface. Its bytes are valid
 	// during the call only.
 	Reports func(reports.Datagram) error
+	// Streams, if not nil, receives each message of high-frequency telemetry.
+	Streams func(*Sim, saisim.StreamMessage) error
 	// Attach, if not nil, is called with every new chip, also after a restart of syncd.
 	Attach func(*saisim.Chip)
 }
 
 // NewSim assembles and starts a switch. [Sim.RunUntilIdle] applies its configuration, and later writes to CONFIG_DB.
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
-	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
+	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, streams: cfg.Streams, ownRedis: cfg.Redis == nil}
 	if err := s.start(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -183,6 +187,7 @@ func (s *Sim) RunUntilIdle(ctx context.Context) error {
 			break
 		}
 	}
+	s.streaming = s.streams != nil && s.Chip.StreamInterval() > 0
 	if s.AfterWork != nil {
 		return s.AfterWork(ctx)
 	}
@@ -207,7 +212,7 @@ const quiet = 10 * time.Minute
 // during which the chip stands still. In a long period without frames, timers are skipped. Timers that are due at its
 // end run once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
-	if s.host == nil && to < s.calm { // a short step, as between frames, in which no daemon has work
+	if s.host == nil && to < s.calm && !s.streaming { // a short step, as between frames, in which no daemon has work
 		s.Chip.Advance(to)
 		if len(s.notes) > 0 {
 			return s.RunUntilIdle(ctx)
@@ -249,7 +254,13 @@ func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
 		if s.host != nil {
 			at = s.host.until(to)
 		}
+		if s.streaming {
+			at = min(at, s.Chip.Now()+s.Chip.CycleAt(streamed))
+		}
 		s.Chip.Advance(at)
+		if err := s.stream(); err != nil {
+			return err
+		}
 		if len(s.notes) > 0 || s.host != nil && len(s.host.punted) > 0 {
 			if err := s.RunUntilIdle(ctx); err != nil {
 				return err
@@ -259,6 +270,22 @@ func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
 			return nil
 		}
 	}
+}
+
+// streamed is the longest time for which records of high-frequency telemetry wait in the chip, which has room for many.
+const streamed = 200 * time.Microsecond
+
+// stream passes on what the chip has streamed.
+func (s *Sim) stream() error {
+	if !s.streaming {
+		return nil
+	}
+	for _, m := range s.Chip.StreamMessages() {
+		if err := s.streams(s, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nextTimer returns the time when the first timer of a daemon is due.

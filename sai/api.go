@@ -87,6 +87,23 @@ type (
 	ShutdownRequest struct{ Switch OID }
 )
 
+// MapNotification returns a notification with other object ids. An FDBEvent stays as it is: its entry and its
+// attributes have ids of several kinds.
+func MapNotification(n Notification, f func(OID) OID) Notification {
+	switch e := n.(type) {
+	case PortState:
+		e.Port = f(e.Port)
+		return e
+	case TelTypeConfigChange:
+		e.TelType = f(e.TelType)
+		return e
+	case ShutdownRequest:
+		e.Switch = f(e.Switch)
+		return e
+	}
+	return n
+}
+
 func (PortState) isNotification()           {}
 func (FDBEvent) isNotification()            {}
 func (TelTypeConfigChange) isNotification() {}

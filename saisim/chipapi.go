@@ -6,7 +6,6 @@ import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
 	"tamtam/saisim/objects"
-	"tamtam/saisim/objects/stream"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
@@ -53,9 +52,9 @@ func (c *Chip) WithoutEffect() []objects.WithoutEffect {
 	return c.objects.WithoutEffect()
 }
 
-// StreamMessages encodes the records of streamed statistics, and returns the messages since the last call, in order. The
-// packet path goes on meanwhile.
-func (c *Chip) StreamMessages() []stream.Message {
+// StreamMessages encodes the records of streamed statistics, and returns the messages since the last call, in order.
+// The packet path goes on meanwhile.
+func (c *Chip) StreamMessages() []StreamMessage {
 	c.mu.Lock()
 	return c.objects.Streams().Encode(c.mu.Unlock)
 }
@@ -75,7 +74,7 @@ func (c *Chip) StreamInterval() (least time.Duration) {
 }
 
 // StreamCounts returns the counts of all streams of statistics, by the id of their telemetry type.
-func (c *Chip) StreamCounts() map[sai.OID]stream.Counts {
+func (c *Chip) StreamCounts() map[sai.OID]StreamCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.objects.Streams().Counts()

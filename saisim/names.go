@@ -3,6 +3,7 @@ package saisim
 import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/stream"
 )
 
 // Types of the packet path that are part of the chip's interface.
@@ -21,6 +22,12 @@ type (
 	HostInterface = config.HostInterface
 	// Sample describes a sampled frame.
 	Sample = engine.Sample
+	// StreamMessage is an encoded message of a stream of statistics.
+	StreamMessage = stream.Message
+	// StreamChannel is the group of generic netlink to which a stream goes.
+	StreamChannel = stream.Channel
+	// StreamCounts counts the records of a stream.
+	StreamCounts = stream.Counts
 	// Ledger keeps account of frames by their ids.
 	Ledger = engine.Ledger
 	// FrameCounts accounts for every frame.

@@ -145,8 +145,8 @@ func TestStreamsStatistics(t *testing.T) {
 	}
 }
 
-// Reconfiguration loses no record, doubles none, and each value is the one that get_stats of a chip with the same frames
-// returns at that cycle.
+// Reconfiguration loses no record, doubles none, and each value is the one that get_stats of a chip with the same
+// frames returns at that cycle.
 func TestReconfiguredStreamLosesNothing(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, streamsRandomly)
 }
@@ -193,7 +193,8 @@ func streamsRandomly(t *testing.T, seed uint64) {
 	for step := range 200 {
 		now += saisim.Cycle(rnd.IntN(30_000))
 		for range rnd.IntN(4) {
-			in, f := saisim.PortID(1+4*rnd.IntN(3)), saisim.Frame{Data: udpFrame(byte(1+rnd.IntN(3)), byte(1+rnd.IntN(4)), 60+rnd.IntN(900))}
+			in := saisim.PortID(1 + 4*rnd.IntN(3))
+			f := saisim.Frame{Data: udpFrame(byte(1+rnd.IntN(3)), byte(1+rnd.IntN(4)), 60+rnd.IntN(900))}
 			noError(t, r.Receive(in, now, f))
 			noError(t, truth.Receive(in, now, f))
 		}

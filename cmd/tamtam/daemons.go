@@ -228,8 +228,8 @@ func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (li
 const oracleUsage = "number of flows of each FlyMon task that the simulated chip also counts exactly, " +
 	"to compare with the estimates"
 
-const hftUsage = "send high-frequency telemetry to " + daemons.StreamReaders + "; netlink: the group of generic netlink " +
-	"that SONiC's countersyncd reads (may be repeated)"
+const hftUsage = "send high-frequency telemetry to " + daemons.StreamReaders +
+	"; netlink: the group of generic netlink that SONiC's countersyncd reads (may be repeated)"
 
 // parseStreams parses the readers of high-frequency telemetry.
 func parseStreams(texts []string) (list []daemons.StreamReader, err error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
@@ -14,10 +15,12 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/hftread"
+	"tamtam/device"
 	"tamtam/internal/command"
 	"tamtam/mgmt/hftmetrics"
 	"tamtam/mgmt/outputs"
 	"tamtam/mgmt/outputs/otlp"
+	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/ipfix"
@@ -102,6 +105,34 @@ func (c *hftIn) printer(cmd *cobra.Command, out io.Writer, asJSON bool) (collect
 	}
 	s.table = swss.NewTable(s.redis.DB(swss.StateDB), schema.StateHFTSession)
 	return s, s.read()
+}
+
+// writeValues makes a run write the values of its streams to a file, and returns what closes the file.
+func writeValues(cmd *cobra.Command, r *device.Replay, path string) (done func() error, err error) {
+	out, closeFile := cmd.OutOrStdout(), func() error { return nil }
+	switch path {
+	case "":
+		return closeFile, nil
+	case "-":
+	default:
+		f, err := os.Create(path)
+		if err != nil {
+			return nil, err
+		}
+		out, closeFile = f, f.Close
+	}
+	s := &hftSource{ctx: cmd.Context(), notes: cmd.ErrOrStderr()}
+	if s.Printer, err = hftread.New(out, hftread.Options{Format: "csv", Notes: s.notes}); err != nil {
+		return nil, errors.Join(err, closeFile())
+	}
+	here := netip.MustParseAddrPort("127.0.0.1:4739")
+	r.Streams = func(sim *device.Sim, m saisim.StreamMessage) error {
+		if s.table == nil || s.redis != sim.Redis {
+			s.redis, s.table = sim.Redis, swss.NewTable(sim.Redis.DB(swss.StateDB), schema.StateHFTSession)
+		}
+		return s.Datagram(here, m.Bytes)
+	}
+	return func() error { return errors.Join(s.Printer.Report(), closeFile()) }, nil
 }
 
 // messagesFile prints the messages in a file of IPFIX messages. It returns false for other files.

@@ -21,7 +21,7 @@ import (
 )
 
 func newSim() *cobra.Command {
-	var config, out, profile, start, format, trace, traceFormat, program, control string
+	var config, out, profile, start, format, trace, traceFormat, program, control, values string
 	var in, faults, asks []string
 	var truth, host bool
 	c := &cobra.Command{
@@ -64,6 +64,10 @@ or a line of --ask, fails.`,
 			if err != nil {
 				return err
 			}
+			closeValues, err := writeValues(cmd, &r, values)
+			if err != nil {
+				return err
+			}
 			answers, err := askAtEnd(&r, asks)
 			if err != nil {
 				return err
@@ -73,7 +77,7 @@ or a line of --ask, fails.`,
 				return err
 			}
 			report, err := r.Run(cmd.Context())
-			if err := errors.Join(err, closeTrace()); err != nil {
+			if err := errors.Join(err, closeTrace(), closeValues()); err != nil {
 				return err
 			}
 			return errors.Join(printReport(cmd, report, out, asJSON), answers.print(cmd.OutOrStdout()))
@@ -97,6 +101,7 @@ or a line of --ask, fails.`,
 	f.StringArrayVar(&asks, "ask", nil,
 		"`LINE` of the shell to run after the last packet has left, such as \"show drops by rule\"; "+
 			"it must begin with show (may be repeated)")
+	f.StringVar(&values, "hft", "", "`FILE` for the values of high-frequency telemetry, as CSV; - is standard output")
 	f.StringVar(&trace, "trace", "",
 		"`FILE` for the cycle of every packet at every place of the chip; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json with one packet per line")

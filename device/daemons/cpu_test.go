@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,8 @@ func TestCPUPortOfALiveChip(t *testing.T) {
 	}
 	defer r.Close()
 	go func() {
-		ended <- runWires(ctx, r, chip, time.Now(), ChipConfig{}, newCPUSide(chip, hub, nil), Common{})
+		ended <- runWires(ctx, r, chip, time.Now(), ChipConfig{}, newCPUSide(chip, hub, nil),
+			newStreaming(chip, nil, slog.Default()), Common{})
 	}()
 
 	frame := bytes.Repeat([]byte{2}, 60)

@@ -13,7 +13,6 @@ import (
 
 	"tamtam/host/genl"
 	"tamtam/saisim"
-	"tamtam/saisim/objects/stream"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -54,16 +53,16 @@ func (r StreamReader) String() string {
 // A streamSink sends messages to one reader. It connects again after an error.
 type streamSink struct {
 	StreamReader
-	conn    net.Conn                        // nil: not connected
-	groups  map[stream.Channel]*genl.Sender // of a reader by netlink
-	sent    uint64                          // messages
+	conn    net.Conn                              // nil if there is no connection
+	groups  map[saisim.StreamChannel]*genl.Sender // of a reader by netlink
+	sent    uint64                                // messages
 	records uint64
 	lost    uint64 // records that could not be sent
 	reason  string // why the last message could not be sent
 }
 
 // send sends a message, and counts it.
-func (s *streamSink) send(m *stream.Message) {
+func (s *streamSink) send(m *saisim.StreamMessage) {
 	if err := s.try(m); err != nil {
 		s.reason, s.lost = err.Error(), s.lost+uint64(m.Records)
 		return
@@ -71,7 +70,7 @@ func (s *streamSink) send(m *stream.Message) {
 	s.reason, s.sent, s.records = "", s.sent+1, s.records+uint64(m.Records)
 }
 
-func (s *streamSink) try(m *stream.Message) error {
+func (s *streamSink) try(m *saisim.StreamMessage) error {
 	if s.network == "netlink" {
 		return s.multicast(m)
 	}
@@ -91,8 +90,8 @@ func (s *streamSink) try(m *stream.Message) error {
 }
 
 // multicast sends a message to its group of generic netlink.
-func (s *streamSink) multicast(m *stream.Message) error {
-	if m.Channel == (stream.Channel{}) {
+func (s *streamSink) multicast(m *saisim.StreamMessage) error {
+	if m.Channel == (saisim.StreamChannel{}) {
 		return errors.New("the stream has no group of generic netlink")
 	}
 	to := s.groups[m.Channel]
@@ -141,7 +140,7 @@ const (
 func newStreaming(chip *saisim.Chip, to []StreamReader, log *slog.Logger) *streaming {
 	s := &streaming{chip: chip, log: log, warned: map[StreamReader]bool{}}
 	for _, r := range to {
-		s.sinks = append(s.sinks, &streamSink{StreamReader: r, groups: map[stream.Channel]*genl.Sender{}})
+		s.sinks = append(s.sinks, &streamSink{StreamReader: r, groups: map[saisim.StreamChannel]*genl.Sender{}})
 	}
 	return s
 }

@@ -23,8 +23,8 @@ const wireTTL = 10 * time.Second
 
 // runWires wires a chip's ports to live interfaces and reports their state in STATE_DB, until ctx ends.
 func runWires(
-	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide, streams *streaming,
-	c Common,
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide,
+	streams *streaming, c Common,
 ) error {
 	reported := make(chan []wire.Port, 1)
 	var taken atomic.Pointer[string]

@@ -156,7 +156,7 @@ var rules = []room{
 	{name: "device/daemons", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
 		device/wire device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch
 		mgmt/models mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow host/lacpd
-		host/lldpd host/ping host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
+		host/lldpd host/ping host/cpuport host/genl host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
 		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
 		sai/redis/zmq saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
 	// ports on Linux interfaces
@@ -296,6 +296,7 @@ var rules = []room{
 	{name: "orchagent/ifa", below: rooms("orchagent/dropmonitor orch/feature orch swss swss/schema sai tam/ifa")},
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
+	{name: "orchagent/hftel", below: rooms("orch/feature orch swss swss/schema sai tam/hft")},
 	{name: "orchagent/*", below: rooms("orch/feature orch swss swss/schema sai")},
 	// answers from a task's registers
 	{name: "flymonorch/answer", below: rooms("tam/sketch tam/flymon tam/libm")},
@@ -327,12 +328,19 @@ var rules = []room{
 		tam/dropreport tam/altmark tam/flymon tam/ifa tam/ipfix tam/record`)},
 	// the chip with SAI and packets, without Redis
 	{name: "saisim", below: rooms(`
-		saisim/objects saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/pipe saisim/drop sai
-		tam/dropreport tam/altmark tam/flymon tam/record`)},
+		saisim/objects saisim/objects/stream saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/pipe
+		saisim/drop sai tam/dropreport tam/altmark tam/flymon tam/record`)},
 	// converts SAI objects to rows; it only reads from the packet path
 	{name: "saisim/objects", below: rooms(`
-		saisim/objects/extension saisim/objects/qosmap saisim/engine saisim/config saisim/profile saisim/tailstamp
-		saisim/tm saisim/drop sai tam/altmark tam/erspan tam/ifa`)},
+		saisim/objects/extension saisim/objects/aclmap saisim/objects/counts saisim/objects/stream saisim/objects/qosmap
+		saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/drop sai tam/altmark tam/erspan
+		tam/hft tam/ifa`)},
+	// fields and actions of ACLs
+	{name: "saisim/objects/aclmap", below: rooms("saisim/config sai")},
+	// statistics of ports and queues
+	{name: "saisim/objects/counts", below: rooms("saisim/engine saisim/tm saisim/drop sai")},
+	// records of streamed statistics, on their way to the host
+	{name: "saisim/objects/stream", below: rooms("sai tam/hft")},
 	// lists of QoS maps as arrays
 	{name: "saisim/objects/qosmap", below: rooms("saisim/tm sai")},
 	// objects for which SAI has no type

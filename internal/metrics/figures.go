@@ -25,6 +25,7 @@ const (
 
 // large are packages that may have more files or lines than others.
 var large = map[string]string{
+	"saisim/objects":   "one store of all objects of SAI, which refer to each other",
 	"saisim/engine":    "stations of one packet path, which call each other for each packet",
 	"saisim/reference": "the same chip, station by station",
 	"swss/schema":      "one table of all tables",

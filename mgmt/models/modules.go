@@ -1,6 +1,7 @@
 package models
 
 import (
+	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/models/qos"
 	"tamtam/mgmt/tree"
 )
@@ -14,7 +15,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(), hftModule(),
+		outputsModule(), debugCounterModule(), hft.Module(),
 	}
 	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

@@ -17,7 +17,7 @@ type group struct {
 	micros          uint32
 	labels          hft.Labels
 	subscriptions   map[column]sai.OID
-	columns         []column // of the configuration that the ASIC was told to make
+	columns         []column // of the configuration that the ASIC makes, or has made
 	waits           bool     // for its templates
 	ready           bool     // its templates are made, and it does not stream yet
 	streams         bool
@@ -74,7 +74,8 @@ func (o *Orch) build(ctx context.Context, g *group, w *wanted) error {
 	}
 	if g.telType == sai.NullOID {
 		enable := map[string]sai.AttrID{
-			schema.HFTPort: sai.TAMTelTypeAttrSwitchEnablePortStats, schema.HFTQueue: sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
+			schema.HFTPort:  sai.TAMTelTypeAttrSwitchEnablePortStats,
+			schema.HFTQueue: sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
 		}[w.group]
 		attrs := []sai.Attr{
 			{ID: sai.TAMTelTypeAttrTAMTelemetryType, Value: sai.TAMTelemetryTypeCounterSubscription},
@@ -90,7 +91,7 @@ func (o *Orch) build(ctx context.Context, g *group, w *wanted) error {
 	return o.chain.add(ctx, g.profile, g.telType)
 }
 
-// prepare subscribes other statistics, and tells the ASIC to make templates for them. A stream goes on meanwhile.
+// prepare subscribes other statistics, and makes the ASIC prepare templates for them. A stream goes on meanwhile.
 func (o *Orch) prepare(ctx context.Context, g *group, columns []column) error {
 	var names []string
 	for _, c := range columns {

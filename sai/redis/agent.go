@@ -86,12 +86,8 @@ func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 	list, err := ParseNotification(k)
 	for i, n := range list {
 		switch n := n.(type) {
-		case sai.PortState:
-			n.Port = a.names.private(n.Port)
-			list[i] = n
-		case sai.TelTypeConfigChange:
-			n.TelType = a.names.private(n.TelType)
-			list[i] = n
+		case sai.PortState, sai.TelTypeConfigChange:
+			list[i] = sai.MapNotification(n, a.names.private)
 		case sai.FDBEvent:
 			n.Entry = sai.MapEntry(n.Entry, a.names.private).(sai.FDBEntry)
 			n.Attrs = a.names.privateAttrs(n.Attrs)

@@ -297,9 +297,6 @@ func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
 		return vid
 	}
 	switch e := n.(type) {
-	case sai.PortState:
-		e.Port = virtual(e.Port)
-		n = e
 	case sai.FDBEvent:
 		e.Entry = sai.MapEntry(e.Entry, virtual).(sai.FDBEntry)
 		entry, attrs := unknown, make([]sai.Attr, 0, len(e.Attrs))
@@ -313,12 +310,8 @@ func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
 		}
 		e.Attrs = attrs
 		n = e
-	case sai.TelTypeConfigChange:
-		e.TelType = virtual(e.TelType)
-		n = e
-	case sai.ShutdownRequest:
-		e.Switch = virtual(e.Switch)
-		n = e
+	default:
+		n = sai.MapNotification(n, virtual)
 	}
 	if unknown != 0 {
 		return nil, fmt.Errorf("%T names the object %s, which is not known", n, unknown)

@@ -93,10 +93,7 @@ func ParseNotification(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 		return parseFDBEvents(k, bad)
 	case "tam_tel_type_config_change":
 		oid, err := sai.ParseOID(k.Key)
-		if err != nil {
-			return nil, bad(err)
-		}
-		return []sai.Notification{sai.TelTypeConfigChange{TelType: oid}}, nil
+		return []sai.Notification{sai.TelTypeConfigChange{TelType: oid}}, err
 	case "switch_shutdown_request":
 		var j shutdownJSON
 		if err := json.Unmarshal([]byte(k.Key), &j); err != nil {

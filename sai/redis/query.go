@@ -192,49 +192,44 @@ func numbers(text string) ([]int64, error) {
 
 // StatsCapability implements [sai.API].
 func (c *Client) StatsCapability(ctx context.Context, t sai.ObjectType) ([]sai.StatID, error) {
-	if err := known(protocol.OpStatsQuery, t, 0); err != nil {
-		return nil, err
+	list, _, err := c.countable(ctx, protocol.OpStatsQuery, "stats_capability_response", t)
+	return list, err
+}
+
+// countable asks for statistics of a type, and returns them with all fields of the answer.
+func (c *Client) countable(ctx context.Context, op, answer string, t sai.ObjectType) (
+	list []sai.StatID, got map[string]string, err error,
+) {
+	if err := known(op, t, 0); err != nil {
+		return nil, nil, err
 	}
-	got, err := c.ask(ctx, protocol.OpStatsQuery, "stats_capability_response", t, typeField(t),
-		swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
-	if err != nil {
-		return nil, err
+	room := swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)}
+	if got, err = c.ask(ctx, op, answer, t, typeField(t), room); err != nil {
+		return nil, nil, err
 	}
 	values, err := numbers(got["STAT_ENUM"])
 	if err != nil {
-		return nil, fmt.Errorf("sairedis: statistics of %s: %w", t, err)
+		return nil, nil, fmt.Errorf("sairedis: statistics of %s: %w", t, err)
 	}
-	list := make([]sai.StatID, len(values))
-	for i, n := range values {
-		list[i] = sai.StatID(uint64(t)<<32 | uint64(uint32(n)))
+	for _, n := range values {
+		list = append(list, sai.StatID(uint64(t)<<32|uint64(uint32(n))))
 	}
-	return list, nil
+	return list, got, nil
 }
 
 // StreamCapability implements [sai.API].
 func (c *Client) StreamCapability(ctx context.Context, t sai.ObjectType) ([]sai.StreamedStat, error) {
-	if err := known(protocol.OpStatsStQuery, t, 0); err != nil {
-		return nil, err
-	}
-	got, err := c.ask(ctx, protocol.OpStatsStQuery, "stats_st_capability_response", t, typeField(t),
-		swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
+	ids, got, err := c.countable(ctx, protocol.OpStatsStQuery, "stats_st_capability_response", t)
 	if err != nil {
 		return nil, err
-	}
-	values, err := numbers(got["STAT_ENUM"])
-	if err != nil {
-		return nil, fmt.Errorf("sairedis: streamed statistics of %s: %w", t, err)
 	}
 	least, err := numbers(got["MINIMAL_POLLING_INTERVALS"])
-	if err == nil && len(least) != len(values) {
-		err = fmt.Errorf("%d intervals for %d statistics", len(least), len(values))
+	if err != nil || len(least) != len(ids) {
+		return nil, fmt.Errorf("sairedis: %d least intervals for %d statistics of %s (%v)", len(least), len(ids), t, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("sairedis: least intervals of %s: %w", t, err)
-	}
-	list := make([]sai.StreamedStat, len(values))
-	for i, n := range values {
-		list[i] = sai.StreamedStat{ID: sai.StatID(uint64(t)<<32 | uint64(uint32(n))), Least: time.Duration(least[i])}
+	list := make([]sai.StreamedStat, len(ids))
+	for i, id := range ids {
+		list[i] = sai.StreamedStat{ID: id, Least: time.Duration(least[i])}
 	}
 	return list, nil
 }

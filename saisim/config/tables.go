@@ -304,8 +304,8 @@ type Sampler struct {
 	Truncate int // bytes of the frame for the CPU; zero means all
 }
 
-// A Readout makes the chip read out counters at regular cycles: From, From + Every, From + 2 Every and so on, each after
-// all events of the cycle. The rows do not say which counters they are.
+// A Readout makes the chip read out counters at regular cycles: From, From + Every, From + 2 Every and so on, each
+// after all events of the cycle. The rows do not say which counters they are.
 type Readout struct {
 	ID    ID
 	From  uint64

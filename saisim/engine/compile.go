@@ -39,8 +39,8 @@ func reports(row config.Row) bool {
 	return false
 }
 
-// applyPorts compiles rows of the switch, of samplers and readouts, of ports and their buffers, and of the bridge between
-// the ports.
+// applyPorts compiles rows of the switch, of samplers and readouts, of ports and their buffers, and of the bridge
+// between the ports.
 func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/aclmap"
 	"tamtam/saisim/profile"
 	"tamtam/tam/altmark"
 )
@@ -16,12 +17,12 @@ type acls struct {
 	rangesUsed              uint64                 // bit set of used range checkers
 	labelled                map[string][]config.ID // counters by label
 	fields                  map[sai.AttrID]config.ACLField
-	actions                 map[sai.AttrID]aclAction
+	actions                 map[sai.AttrID]aclmap.Action
 	marked                  markFlows
 }
 
 func newACLs(c *core) *acls {
-	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions(),
+	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclmap.Fields(), actions: aclmap.EntryActions(),
 		marked: newMarkFlows()}
 }
 
@@ -127,12 +128,6 @@ type aclEntry struct {
 	marks bool   // the entry has a flow index
 }
 
-// An aclAction is the name of an action attribute in the lists of tables, and the action of an entry.
-type aclAction struct {
-	listed sai.Enum
-	kind   config.ACLActionKind
-}
-
 // allowsField rejects a match that the table was not created for.
 func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 	if a.ID != sai.ACLEntryAttrFieldACLRangeType {
@@ -153,8 +148,8 @@ func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 }
 
 // allowsAction rejects an action that the table was not created for.
-func (t *aclTable) allowsAction(known map[sai.AttrID]aclAction, a sai.Attr) error {
-	if !slices.Contains(t.actions, known[a.ID].listed) {
+func (t *aclTable) allowsAction(known map[sai.AttrID]aclmap.Action, a sai.Attr) error {
+	if !slices.Contains(t.actions, known[a.ID].Listed) {
 		return badValue(a.ID, sai.StatusInvalidParameter, "the table does not have the action")
 	}
 	return nil

@@ -1,80 +1,17 @@
 package objects
 
 import (
-	"slices"
-
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/objects/qosmap"
 )
-
-// entryActions returns the action attributes of entries.
-func entryActions() map[sai.AttrID]aclAction {
-	return map[sai.AttrID]aclAction{
-		sai.ACLEntryAttrActionPacketAction:              {sai.ACLActionTypePacketAction, config.ActPacket},
-		sai.ACLEntryAttrActionCounter:                   {sai.ACLActionTypeCounter, config.ActCounter},
-		sai.ACLEntryAttrActionRedirect:                  {sai.ACLActionTypeRedirect, config.ActRedirect},
-		sai.ACLEntryAttrActionMirrorIngress:             {sai.ACLActionTypeMirrorIngress, config.ActMirrorIngress},
-		sai.ACLEntryAttrActionMirrorEgress:              {sai.ACLActionTypeMirrorEgress, config.ActMirrorEgress},
-		sai.ACLEntryAttrActionSetTC:                     {sai.ACLActionTypeSetTC, config.ActSetTC},
-		sai.ACLEntryAttrActionSetDSCP:                   {sai.ACLActionTypeSetDSCP, config.ActSetDSCP},
-		sai.ACLEntryAttrActionSetACLMetaData:            {sai.ACLActionTypeSetACLMetaData, config.ActSetMeta},
-		sai.ACLEntryAttrActionSetDoNotLearn:             {sai.ACLActionTypeSetDoNotLearn, config.ActNoLearning},
-		sai.ACLEntryAttrActionTAMIntObject:              {sai.ACLActionTypeTAMIntObject, config.ActStamp},
-		sai.ACLEntryAttrActionTAMObject:                 {sai.ACLActionTypeTAMObject, config.ActTAM},
-		sai.ACLEntryAttrActionIngressSamplepacketEnable: {sai.ACLActionTypeIngressSamplepacketEnable, config.ActSample},
-		sai.ACLEntryAttrActionEgressSamplepacketEnable:  {sai.ACLActionTypeEgressSamplepacketEnable, config.ActSample},
-		// They qualify the object above, and are not actions of their own in rows.
-		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
-		sai.ACLEntryAttrActionIntDelete: {sai.ACLActionTypeIntDelete, config.NumACLActions},
-	}
-}
-
-// aclActions returns the actions of a stage.
-func aclActions(stage config.Stage) (actions []sai.Enum) {
-	for _, a := range entryActions() {
-		early := a.listed == sai.ACLActionTypeTAMObject
-		if stage == config.PreIngress {
-			early = early || a.listed == sai.ACLActionTypeCounter || a.listed == sai.ACLActionTypeMirrorIngress
-		}
-		if early != (stage == config.PreIngress) {
-			continue
-		}
-		switch a.listed {
-		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
-			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP, sai.ACLActionTypeIntDelete,
-			sai.ACLActionTypeIngressSamplepacketEnable:
-			if stage == config.Egress {
-				continue
-			}
-		case sai.ACLActionTypeMirrorEgress, sai.ACLActionTypeEgressSamplepacketEnable:
-			if stage == config.Ingress {
-				continue
-			}
-		}
-		actions = append(actions, a.listed)
-	}
-	slices.Sort(actions)
-	return actions
-}
-
-// allACLActions returns the actions of all stages.
-func allACLActions() []sai.Enum {
-	all := slices.Concat(aclActions(config.PreIngress), aclActions(config.Ingress), aclActions(config.Egress))
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func aclCapability(stage config.Stage) sai.ACLCapability {
-	return sai.ACLCapability{Actions: aclActions(stage)}
-}
 
 // addAction adds an action to the row of an entry.
 func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai.Value) error {
 	if err := t.allowsAction(as.actions, a); err != nil {
 		return err
 	}
-	x := config.ACLAction{Kind: as.actions[a.ID].kind}
+	x := config.ACLAction{Kind: as.actions[a.ID].Kind}
 	switch v := param.(type) {
 	case sai.Enum: // packet action
 		does := config.PacketAction(v) // rows number packet actions in SAI's order

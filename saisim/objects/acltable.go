@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/aclmap"
 )
 
 func (as *acls) tableKind() *kind {
@@ -18,7 +19,7 @@ func (as *acls) tableKind() *kind {
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.ACLTableAttrACLStage:             as.stages(),
 			sai.ACLTableAttrACLBindPointTypeList: bindPoints(),
-			sai.ACLTableAttrACLActionTypeList:    allACLActions(),
+			sai.ACLTableAttrACLActionTypeList:    aclmap.AllActions(),
 			sai.ACLTableAttrACLTableMatchType:    {sai.ACLTableMatchTypeTernary},
 		},
 		create: as.createTable,
@@ -28,7 +29,7 @@ func (as *acls) tableKind() *kind {
 		gone: func(o *object) { as.tablesUsed[o.self.(*aclTable).stage]-- },
 		get:  as.getTable,
 	}
-	for id, field := range aclFields() {
+	for id, field := range aclmap.Fields() {
 		if field != config.FieldRanges {
 			k.attrs = append(k.attrs, tableField(id))
 		}
@@ -42,7 +43,7 @@ func (as *acls) createTable(o *object) error {
 		o: o, stage: aclStage(o, sai.ACLTableAttrACLStage), size: uint32(o.number(sai.ACLTableAttrSize)), text: o.content(),
 	}
 	t.bind, _ = o.attr(sai.ACLTableAttrACLBindPointTypeList).(sai.Enums)
-	t.actions = aclActions(t.stage)
+	t.actions = aclmap.Actions(t.stage)
 	if list, _ := o.attr(sai.ACLTableAttrACLActionTypeList).(sai.Enums); len(list) > 0 {
 		t.actions = list
 	}
@@ -59,7 +60,7 @@ func (as *acls) createTable(o *object) error {
 		t.size = a.TableEntries
 	}
 	for _, x := range t.actions {
-		if !slices.Contains(aclActions(t.stage), x) {
+		if !slices.Contains(aclmap.Actions(t.stage), x) {
 			return badCreate(sai.ACLTableAttrACLActionTypeList, sai.StatusNotSupported, "%s is no action of the stage",
 				sai.EnumName(sai.ACLTableAttrACLActionTypeList, x))
 		}

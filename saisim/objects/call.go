@@ -283,15 +283,15 @@ func (s *Store) AddLost(id engine.PortID, in, out uint64) bool {
 	if p == nil {
 		return false
 	}
-	p.lost.in += in
-	p.lost.out += out
+	p.lost.In += in
+	p.lost.Out += out
 	return true
 }
 
 // LostIn returns the number of frames that were lost before the existing ports, as counted by AddLost.
 func (s *Store) LostIn() (n uint64) {
 	for _, id := range s.Ports() {
-		n += s.ports.byID(id).lost.in
+		n += s.ports.byID(id).lost.In
 	}
 	return n
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/objects/counts"
 )
 
 // AttrCapability returns the operations that this chip supports for an attribute.
@@ -38,7 +39,7 @@ func (s *Store) EnumCapability(id sai.AttrID) ([]sai.Enum, error) {
 func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
 	if k := s.kinds[t]; k != nil && !k.countsNothing() {
 		stats := slices.Clone(k.stats)
-		stats = append(stats, sortedStats(k.uncounted)...)
+		stats = append(stats, counts.Sorted(k.uncounted)...)
 		if k.more != nil {
 			stats = append(stats, k.more()...)
 		}
@@ -109,7 +110,7 @@ func (s *Store) WithoutEffect() (list []WithoutEffect) {
 		for _, id := range slices.Sorted(maps.Keys(k.stored)) {
 			list = append(list, WithoutEffect{Type: t, Name: id.String(), Why: k.stored[id]})
 		}
-		for _, id := range sortedStats(k.uncounted) {
+		for _, id := range counts.Sorted(k.uncounted) {
 			list = append(list, WithoutEffect{Type: t, Name: id.String(), Counts: true, Why: k.uncounted[id]})
 		}
 	}

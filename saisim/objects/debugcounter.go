@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/drop"
+	"tamtam/saisim/objects/counts"
 )
 
 // debugCounters count drops by SAI's reasons. The packet path does not have these counters: it counts each of its own
@@ -130,7 +131,7 @@ func (d *debugCounters) create(o *object) error {
 	c.reasons = reasonsOf(b.list, o.attr(b.list))
 	d.of[c.stat], o.self = c, c
 	if !b.whole {
-		d.ports.extra[c.stat] = func(p *tally) uint64 { return c.sum(&p.Dropped) }
+		d.ports.extra[c.stat] = func(p *counts.Tally) uint64 { return c.sum(&p.Dropped) }
 	}
 	d.begin(c)
 	return nil
@@ -195,7 +196,7 @@ func (d *debugCounters) begin(c *debugCounter) {
 // addSwitchStats makes the counters of the switch readable.
 func (d *debugCounters) addSwitchStats(k *kind) {
 	k.more = func() []sai.StatID {
-		return slices.DeleteFunc(sortedStats(d.of), func(id sai.StatID) bool { return !d.of[id].bank.whole })
+		return slices.DeleteFunc(counts.Sorted(d.of), func(id sai.StatID) bool { return !d.of[id].bank.whole })
 	}
 	k.stat = func(_ *object, id sai.StatID) uint64 { return d.all(d.of[id]) }
 }

@@ -4,6 +4,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/counts"
 )
 
 // maxPolicers is the number of policers that a chip has.
@@ -32,7 +33,7 @@ func (c *core) policerKind() *kind {
 			sai.PolicerAttrRedPacketAction:    actions,
 		},
 		row:   c.policerRow,
-		stats: sortedStats(stats),
+		stats: counts.Sorted(stats),
 		stat: func(o *object, id sai.StatID) uint64 {
 			n := c.engine.PolicerCounts(o.id())
 			return stats[id](&n)

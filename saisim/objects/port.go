@@ -8,6 +8,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/counts"
 	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tailstamp"
 )
@@ -15,17 +16,17 @@ import (
 // ports is the area of the front-panel ports with their queues and host interfaces, and of the LAGs.
 type ports struct {
 	*core
-	acls       *acls                   // for bindings to ports and LAGs
-	extra      map[sai.StatID]portStat // statistics that exist only temporarily
-	lanes      []*port                 // port that uses each lane
-	names      map[string]*port        // ports by host interface; nil if it is not of a port
+	acls       *acls                      // for bindings to ports and LAGs
+	extra      map[sai.StatID]counts.Port // statistics that exist only temporarily
+	lanes      []*port                    // port that uses each lane
+	names      map[string]*port           // ports by host interface; nil if it is not of a port
 	portNotify bool
 }
 
 func newPorts(c *core, a *acls) *ports {
 	return &ports{
 		core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{},
-		extra: map[sai.StatID]portStat{},
+		extra: map[sai.StatID]counts.Port{},
 	}
 }
 
@@ -81,7 +82,7 @@ type port struct {
 	hostif    *object
 	unplugged bool // true if the port has no link
 	stampMTU  uint32
-	lost      lost
+	lost      counts.Lost
 	// parts holds the objects that come and go with the port, such as its queues.
 	parts, queues, schedulers, priorityGroups []*object
 	uses

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/objects/aclmap"
 	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/profile"
 )
@@ -19,7 +20,8 @@ func (s *Store) switchKind() *kind {
 			sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
 			sai.SwitchAttrFDBMulticastMissPacketAction,
 			sai.SwitchAttrFDBEventNotify, sai.SwitchAttrPortStateChangeNotify, sai.SwitchAttrSwitchShutdownRequestNotify,
-			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify, sai.SwitchAttrTAMTelTypeConfigChangeNotify,
+			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify,
+			sai.SwitchAttrTAMTelTypeConfigChangeNotify,
 			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
 			sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed,
 		},
@@ -223,10 +225,10 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrACLTableGroupMaximumPriority: num(maxMemberPriority),
 		sai.SwitchAttrACLEntryMinimumPriority:      num(a.MinPriority),
 		sai.SwitchAttrACLEntryMaximumPriority:      num(a.MaxPriority),
-		sai.SwitchAttrMaxACLActionCount:            func() sai.Value { return sai.Uint(len(aclActions(config.Ingress))) },
+		sai.SwitchAttrMaxACLActionCount:            func() sai.Value { return sai.Uint(len(aclmap.Actions(config.Ingress))) },
 		sai.SwitchAttrMaxACLRangeCount:             num(a.Ranges),
-		sai.SwitchAttrACLStageIngress:              func() sai.Value { return aclCapability(config.Ingress) },
-		sai.SwitchAttrACLStageEgress:               func() sai.Value { return aclCapability(config.Egress) },
+		sai.SwitchAttrACLStageIngress:              func() sai.Value { return aclmap.Capability(config.Ingress) },
+		sai.SwitchAttrACLStageEgress:               func() sai.Value { return aclmap.Capability(config.Egress) },
 		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return s.acls.tablesByBindPoint() },
 		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return s.acls.groupsByBindPoint() },
 		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
@@ -234,7 +236,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return s.objectTypes() },
 	}
 	if preIngress(&s.prof) {
-		facts[sai.SwitchAttrACLStagePreIngress] = func() sai.Value { return aclCapability(config.PreIngress) }
+		facts[sai.SwitchAttrACLStagePreIngress] = func() sai.Value { return aclmap.Capability(config.PreIngress) }
 	}
 	return facts
 }

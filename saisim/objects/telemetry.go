@@ -27,17 +27,7 @@ type telemetry struct {
 type telType struct {
 	o             *object
 	subscriptions []*object
-	prepared      *subscribed // by CREATE_CONFIG, and not started yet
-	active        *subscribed // started last, which a stopped stream can go on with
 	stream        *stream.Stream
-}
-
-// subscribed holds the objects of a configuration, which may have lost their subscriptions since.
-type subscribed struct {
-	columns []hft.Column
-	objects []*object // in the order of the columns, each once
-	read    []func(to []uint64)
-	widths  []int // number of statistics of each object
 }
 
 // minReadout is the least interval of a stream.
@@ -119,15 +109,12 @@ func (t *telemetry) setState(x *telType, state sai.Enum) error {
 	case sai.TAMTelTypeStateCreateConfig:
 		return t.configure(x)
 	case sai.TAMTelTypeStateStartStream:
-		if next := cmp.Or(x.prepared, x.active); next == nil || t.lost(next) {
+		if !x.stream.Ready(func(oid sai.OID) bool { return t.objects[oid] != nil }) {
 			if err := t.configure(x); err != nil {
 				return err
 			}
 		}
-		if next := x.prepared; next != nil {
-			x.stream.Switch(len(next.columns))
-			x.active, x.prepared = next, nil
-		}
+		x.stream.Switch()
 	default:
 		x.stream.Flush()
 	}
@@ -136,28 +123,23 @@ func (t *telemetry) setState(x *telType, state sai.Enum) error {
 
 // configure makes the templates of the present subscriptions, for the next start.
 func (t *telemetry) configure(x *telType) error {
-	next, err := t.subscribed(x)
+	columns, sources, err := t.subscribed(x)
 	if err != nil {
 		return err
 	}
-	if err := x.stream.Prepare(next.columns); err != nil {
+	if err := x.stream.Prepare(columns, sources); err != nil {
 		return badValue(sai.TAMTelTypeAttrState, sai.StatusInsufficientResources, "%v", err)
 	}
-	if x.prepared = next; t.notify {
+	if t.notify {
 		t.core.notify(sai.TelTypeConfigChange{TelType: x.o.key.OID})
 	}
 	return nil
 }
 
-// lost reports whether an object of a configuration is gone.
-func (t *telemetry) lost(s *subscribed) bool {
-	return slices.ContainsFunc(s.objects, func(o *object) bool { return t.objects[o.key.OID] != o })
-}
-
 // subscribed returns the columns of the present subscriptions, by label and statistic, and how they are read.
-func (t *telemetry) subscribed(x *telType) (*subscribed, error) {
+func (t *telemetry) subscribed(x *telType) (columns []hft.Column, sources []stream.Source, err error) {
 	if len(x.subscriptions) == 0 {
-		return nil, badValue(sai.TAMTelTypeAttrState, sai.StatusInvalidParameter,
+		return nil, nil, badValue(sai.TAMTelTypeAttrState, sai.StatusInvalidParameter,
 			"no object of SAI_OBJECT_TYPE_TAM_COUNTER_SUBSCRIPTION is of this type, want one at least")
 	}
 	all := slices.SortedFunc(slices.Values(x.subscriptions), func(a, b *object) int {
@@ -166,7 +148,6 @@ func (t *telemetry) subscribed(x *telType) (*subscribed, error) {
 		return cmp.Or(cmp.Compare(a.number(label), b.number(label)), cmp.Compare(a.ref(of), b.ref(of)),
 			cmp.Compare(a.number(stat), b.number(stat)))
 	})
-	s := &subscribed{}
 	for len(all) > 0 {
 		of := all[0].ref(sai.TAMCounterSubscriptionAttrObjectID)
 		n := slices.IndexFunc(all, func(y *object) bool { return y.ref(sai.TAMCounterSubscriptionAttrObjectID) != of })
@@ -176,18 +157,17 @@ func (t *telemetry) subscribed(x *telType) (*subscribed, error) {
 		o, ids := t.objects[of], make([]sai.StatID, n)
 		for i, y := range all[:n] {
 			ids[i] = y.statID(o.key.Type)
-			s.columns = append(s.columns, hft.Column{
+			columns = append(columns, hft.Column{
 				Statistic: hft.Statistic{
 					Label: uint16(y.number(sai.TAMCounterSubscriptionAttrLabel)), Type: uint32(o.key.Type), ID: uint32(ids[i]),
 				},
 				Object: t.nameOf(o), Name: ids[i].String(),
 			})
 		}
-		s.objects, s.widths = append(s.objects, o), append(s.widths, n)
-		s.read = append(s.read, t.kinds[o.key.Type].readout(o, ids))
+		sources = append(sources, stream.Source{Object: of, Width: n, Read: t.kinds[o.key.Type].readout(o, ids)})
 		all = all[n:]
 	}
-	return s, nil
+	return columns, sources, nil
 }
 
 // nameOf returns the name of an object in high-frequency telemetry, or its id if it has none.
@@ -203,15 +183,7 @@ func (t *telemetry) nameOf(o *object) string {
 
 // read takes one readout.
 func (t *telemetry) read(id config.ID, at engine.Cycle) {
-	x := t.types[sai.OID(id)]
-	to := x.stream.Take(t.engine.Clock().At(at).Time().UnixNano())
-	if to == nil {
-		return // there is no room, which is counted
-	}
-	for i, read := range x.active.read {
-		read(to[:x.active.widths[i]])
-		to = to[x.active.widths[i]:]
-	}
+	t.types[sai.OID(id)].stream.Read(t.engine.Clock().At(at).Time().UnixNano())
 }
 
 // connect begins and ends readouts after a change of the objects between streams and their collectors.
@@ -221,7 +193,7 @@ func (t *telemetry) connect() {
 		channel, ok := t.channel(x)
 		x.stream.Connect(channel)
 		was, running := row[config.Readout](t.core, oid)
-		if state := x.state(); !ok || state == sai.TAMTelTypeStateStopStream || x.active == nil ||
+		if state := x.state(); !ok || state == sai.TAMTelTypeStateStopStream || !x.stream.Started() ||
 			state == sai.TAMTelTypeStateCreateConfig && !running {
 			if running {
 				t.drop(was)
@@ -271,7 +243,7 @@ func (t *telemetry) netlink(collector *object) stream.Channel {
 // uses reports whether a stream reads an object's statistics.
 func (t *telemetry) uses(o *object) bool {
 	for oid, x := range t.types {
-		if _, running := row[config.Readout](t.core, oid); running && slices.Contains(x.active.objects, o) {
+		if _, running := row[config.Readout](t.core, oid); running && x.stream.Reads(o.key.OID) {
 			return true
 		}
 	}
@@ -337,8 +309,10 @@ func (t *telemetry) checkSubscription(o *object) error {
 	}
 	x, to := t.types[o.ref(sai.TAMCounterSubscriptionAttrTelType)], t.objects[o.ref(of)]
 	enabled := map[sai.ObjectType]sai.AttrID{
-		sai.ObjectTypePort: sai.TAMTelTypeAttrSwitchEnablePortStats, sai.ObjectTypeQueue: sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
-		sai.ObjectTypeBufferPool: sai.TAMTelTypeAttrSwitchEnableMmuStats, sai.ObjectTypeIngressPriorityGroup: sai.TAMTelTypeAttrSwitchEnableMmuStats,
+		sai.ObjectTypePort:                 sai.TAMTelTypeAttrSwitchEnablePortStats,
+		sai.ObjectTypeQueue:                sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
+		sai.ObjectTypeBufferPool:           sai.TAMTelTypeAttrSwitchEnableMmuStats,
+		sai.ObjectTypeIngressPriorityGroup: sai.TAMTelTypeAttrSwitchEnableMmuStats,
 	}[to.key.Type]
 	if !x.o.flag(enabled) {
 		return badCreate(of, sai.StatusInvalidParameter, "%s is a %s, want an object of a type with %s true in %s",
@@ -408,21 +382,11 @@ func checkInterval(o *object, hz uint64) error {
 	if d < minReadout {
 		return badValue(id, sai.StatusInvalidParameter, "an interval of %v, want %v at least", d, minReadout)
 	}
-	if near := nearestInterval(d, hz); near != d {
+	if near := stream.NearestInterval(d, minReadout, hz); near != d {
 		return badValue(id, sai.StatusInvalidParameter, "an interval of %v, which is no number of cycles at %d Hz; want %v, "+
 			"which is nearest", d, hz, near)
 	}
 	return nil
-}
-
-// nearestInterval returns the duration nearest to d that is a number of cycles and of nanoseconds.
-func nearestInterval(d time.Duration, hz uint64) time.Duration {
-	a, b := hz, uint64(time.Second)
-	for b > 0 {
-		a, b = b, a%b
-	}
-	step := time.Second / time.Duration(a) // the least number of nanoseconds that is a number of cycles
-	return max((d+step/2)/step, (minReadout+step-1)/step) * step
 }
 
 // Streams returns the streams of statistics.

@@ -50,7 +50,7 @@ type Counts struct {
 	Read    uint64 // records that the chip has read
 	NoRoom  uint64 // records that were dropped because the buffer was full
 	Encoded uint64 // records in messages
-	Dropped uint64 // the part of Encoded that was dropped because nobody took the messages
+	Dropped uint64 // the part of Encoded that was dropped because no caller of Encode took them
 }
 
 // Config is the configuration of a stream.
@@ -81,18 +81,32 @@ type buffer struct {
 	values []uint64
 }
 
+// A Source is an object whose statistics are the next columns of a record.
+type Source struct {
+	Object sai.OID
+	Width  int               // number of statistics
+	Read   func(to []uint64) // reads them, without allocating
+}
+
+// A layout says where the values of a record come from.
+type layout struct {
+	sources []Source
+	width   int
+}
+
 // A Stream is the stream of one telemetry type. The methods of Set and Stream must be called with the chip locked.
 type Stream struct {
-	set     *Set
-	key     sai.OID
-	width   int // number of values of a record
-	fill    buffer
-	spare   buffer
-	encoder *hft.Stream
-	channel Channel
-	counts  Counts
-	oldest  int64 // time of the first record that the encoder holds, zero if it holds none
-	at      int64 // time of the record that is being encoded
+	set      *Set
+	key      sai.OID
+	prepared *layout // of the next Switch; nil if there is none
+	active   *layout // of the records; nil if there were none yet
+	fill     buffer
+	spare    buffer
+	encoder  *hft.Stream
+	channel  Channel
+	counts   Counts
+	oldest   int64 // time of the first record that the encoder holds, zero if it holds none
+	at       int64 // time of the record that is being encoded
 	// templates are those of the columns that were prepared last.
 	templates []byte
 }
@@ -144,18 +158,37 @@ func (x *Stream) encoded(m hft.Message) {
 	s.waiting = append(s.waiting, Message{x.key, x.channel, slices.Clone(m.Bytes), m.Records, oldest})
 }
 
-// Take returns where the values of the next record are to be written. at is the time of the record in nanoseconds since
-// 1970. It returns nil, and counts the record, if there is no room.
-func (x *Stream) Take(at int64) []uint64 {
+// Read reads the next record from its sources. at is its time in nanoseconds since 1970. If there is no room, the
+// record is only counted.
+func (x *Stream) Read(at int64) {
 	x.counts.Read++
 	b, n := &x.fill, len(x.fill.values)
-	if n+x.width > cap(b.values) || len(b.at) == cap(b.at) {
+	if n+x.active.width > cap(b.values) || len(b.at) == cap(b.at) {
 		x.counts.NoRoom++
-		return nil
+		return
 	}
-	b.at, b.values = append(b.at, at), b.values[:n+x.width]
-	return b.values[n:]
+	b.at, b.values = append(b.at, at), b.values[:n+x.active.width]
+	for _, s := range x.active.sources {
+		s.Read(b.values[n : n+s.Width])
+		n += s.Width
+	}
 }
+
+// Reads reports whether the records of a stream have statistics of an object.
+func (x *Stream) Reads(oid sai.OID) bool { return x.active != nil && x.active.reads(oid) }
+
+func (l *layout) reads(oid sai.OID) bool {
+	return slices.ContainsFunc(l.sources, func(s Source) bool { return s.Object == oid })
+}
+
+// Ready reports whether the stream can start: it has a configuration, whose objects all exist.
+func (x *Stream) Ready(exists func(sai.OID) bool) bool {
+	next := cmp.Or(x.prepared, x.active)
+	return next != nil && !slices.ContainsFunc(next.sources, func(s Source) bool { return !exists(s.Object) })
+}
+
+// Started reports whether the stream has had records.
+func (x *Stream) Started() bool { return x.active != nil }
 
 // Connect sets where the messages of the stream go.
 func (x *Stream) Connect(c Channel) {
@@ -164,13 +197,14 @@ func (x *Stream) Connect(c Channel) {
 	x.channel = c
 }
 
-// Prepare makes templates for other columns, for the next Switch. The stream goes on with the present ones.
-func (x *Stream) Prepare(columns []hft.Column) error {
+// Prepare makes templates for other columns, for the next Switch. Their values come from sources, in this order. The
+// stream goes on with the present ones.
+func (x *Stream) Prepare(columns []hft.Column, sources []Source) error {
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
 	templates, err := x.encoder.Prepare(columns)
 	if err == nil {
-		x.templates = templates
+		x.templates, x.prepared = templates, &layout{sources, len(columns)}
 	}
 	return err
 }
@@ -179,16 +213,19 @@ func (x *Stream) Prepare(columns []hft.Column) error {
 // conforming stream.
 func (x *Stream) Templates() []byte { return x.templates }
 
-// Switch begins to use the columns that were prepared. The records before are encoded first.
-func (x *Stream) Switch(width int) {
+// Switch begins to use the columns that were prepared, if there are any. The records before are encoded first.
+func (x *Stream) Switch() {
+	if x.prepared == nil {
+		return
+	}
 	x.Flush()
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
 	x.encoder.Switch()
-	x.width = width
+	x.active, x.prepared = x.prepared, nil
 	for _, b := range []*buffer{&x.fill, &x.spare} {
-		records := max(room/width, 1)
-		*b = buffer{at: make([]int64, 0, records), values: make([]uint64, 0, records*width)}
+		records := max(room/x.active.width, 1)
+		*b = buffer{at: make([]int64, 0, records), values: make([]uint64, 0, records*x.active.width)}
 	}
 }
 
@@ -207,7 +244,7 @@ func (x *Stream) swap() { x.fill, x.spare = x.spare, x.fill }
 func (x *Stream) encode() {
 	for i, at := range x.spare.at {
 		x.at = at
-		values := x.spare.values[i*x.width : (i+1)*x.width]
+		values := x.spare.values[i*x.active.width : (i+1)*x.active.width]
 		if err := x.encoder.Sample(time.Unix(0, at), at, values); err != nil {
 			panic(err) // columns and values have the same number
 		}
@@ -248,4 +285,15 @@ func (s *Set) Counts() map[sai.OID]Counts {
 		all[key] = x.counts
 	}
 	return all
+}
+
+// NearestInterval returns the duration nearest to d, and not below least, that is a number of cycles and of
+// nanoseconds.
+func NearestInterval(d, least time.Duration, hz uint64) time.Duration {
+	a, b := hz, uint64(time.Second)
+	for b > 0 {
+		a, b = b, a%b
+	}
+	step := time.Second / time.Duration(a) // the least number of nanoseconds that is a number of cycles
+	return max((d+step/2)/step, (least+step-1)/step) * step
 }

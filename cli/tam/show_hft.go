@@ -1,4 +1,4 @@
-package cli
+package tam
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 const highFrequency = "tamtam-hft:high-frequency-telemetry"
 
-// showHFT shows the streams of statistics, and who reads them.
-func showHFT(ctx context.Context, c *kit.Call) (*kit.View, error) {
+// ShowHFT shows the streams of statistics, and who reads them.
+func ShowHFT(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(highFrequency))
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func showHFT(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		rows = append(rows, []string{
 			state.Text("profile"), state.Text("type"), kit.OrDash(state.Text("interval")),
 			kit.Title(kit.OrDash(state.Text("status"))), kit.OrDash(state.Text("stream-status")),
-			list(state, "object-name"), list(state, "object-counter"),
+			joined(state, "object-name"), joined(state, "object-counter"),
 		})
 		below = append(below, kit.WhyNotLine(name, state)...)
 	}
@@ -54,5 +54,5 @@ func showHFT(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// list returns the values of a leaf-list as text.
-func list(t tree.Node, leaf string) string { return kit.OrDash(strings.Join(t.Texts(leaf), ",")) }
+// joined returns the values of a leaf-list as text.
+func joined(t tree.Node, leaf string) string { return kit.OrDash(strings.Join(t.Texts(leaf), ",")) }

@@ -1,19 +1,23 @@
-package models
+// Package hft is the mapping of the module tamtam-hft: streams of statistics, and their readers.
+//
+// What belongs here: that module. The rows belong to schema.
+package hft
 
 import (
 	"strings"
 
+	"tamtam/mgmt/models/kit"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// hftModule returns the mapping of tamtam-hft.
-func hftModule() tree.Module {
+// Module returns the mapping of tamtam-hft.
+func Module() tree.Module {
 	const key = "{profile}|{type}"
-	state := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text(field))) }
+	state := func(name, field string) tree.Leaf { return kit.Leaf("state/"+name, kit.ReadOnly(kit.Text(field))) }
 	words := func(name, field string) tree.Leaf {
-		return leaf("state/"+name, tree.Codec{Get: func(r tree.Record) []string {
+		return kit.Leaf("state/"+name, tree.Codec{Get: func(r tree.Record) []string {
 			return strings.FieldsFunc(r.Field(field), func(c rune) bool { return c == ',' })
 		}})
 	}
@@ -22,7 +26,7 @@ func hftModule() tree.Module {
 			{DB: swss.ConfigDB, Table: schema.CfgHFTGroup, Key: key, Entry: true, Leaves: []tree.Leaf{
 				words("object-name", "object_names"), words("object-counter", "object_counters")}},
 			{DB: swss.ConfigDB, Table: schema.CfgHFTProfile, Key: "{profile}", Leaves: []tree.Leaf{
-				leaf("state/interval", tree.Codec{Get: func(r tree.Record) []string {
+				kit.Leaf("state/interval", tree.Codec{Get: func(r tree.Record) []string {
 					p, err := schema.ParseHFTProfile("p", r.Fields)
 					if err != nil || p.Micros == 0 {
 						return nil
