@@ -22,7 +22,6 @@ func rowKinds() []rowKind {
 	ports := kit.Arg("ports", &kit.Kind{Label: "<EthernetN[,EthernetN]>", Parse: kit.ParseName, Live: kit.LiveInterfaces},
 		"Ports")
 	queues := kit.Arg("queues", &kit.Kind{Label: "<N | N-M>", Parse: kit.ParseName}, "Queues")
-	hft := kit.Keyword("hft", "Streams of statistics (high-frequency telemetry)")
 	qos, buffer := kit.Keyword("qos", "Quality of service"), kit.Keyword("buffer", "Packet memory")
 	mapped := func(table, word, help string) rowKind {
 		return rowKind{table: table, words: []kit.Element{qos, kit.Keyword(word, help)},
@@ -125,11 +124,11 @@ func rowKinds() []rowKind {
 					"As show dropcounters capabilities has it")},
 		},
 		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_PROFILE",
-			words: []kit.Element{hft, kit.Keyword("profile", "Whether, and how often, groups are streamed")},
+			words: []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("profile", "How often")},
 			keys:  []kit.Element{name("Name of the profile")}, fields: names("stream_state poll_interval")},
 		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_GROUP",
-			words:  []kit.Element{hft, kit.Keyword("group", "Objects of a profile, and their statistics")},
-			keys:   []kit.Element{name("Name of the profile"), kit.Arg("type", offered("PORT", "QUEUE"), "Type of the objects")},
+			words:  []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("group", "What is streamed")},
+			keys:   []kit.Element{name("Name of the profile"), kit.Arg("type", offered("PORT", "QUEUE"), "Type of objects")},
 			fields: names("object_names object_counters")},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
