@@ -1,9 +1,11 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -20,12 +22,15 @@ import (
 
 	"tamtam/device/daemons"
 	"tamtam/device/devicetest"
+	"tamtam/sai"
 	"tamtam/sai/redis/protocol"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/hft"
+	"tamtam/tamtamtest"
 )
 
 // orchagentVariable names a program that is SONiC's orchagent. It is started with HOST:PORT of a Redis as first
@@ -404,6 +409,12 @@ func TestStockOrchagentRecording(t *testing.T) {
 	defer f.Close()
 	s := startForeign(t, daemons.ChipConfig{Record: io.Writer(f)}, daemons.Common{}, "-s")
 	s.configured(20)
+	s.streams("Ethernet0,Ethernet8")
+	s.streams("Ethernet0")
+	for _, row := range []string{"HIGH_FREQUENCY_TELEMETRY_GROUP|p|PORT", "HIGH_FREQUENCY_TELEMETRY_PROFILE|p"} {
+		devicetest.NoError(t, s.redis.DB(swss.ConfigDB).Client().Del(t.Context(), row).Err())
+	}
+	s.eventually("the stream ends", func() bool { return len(s.asicKeys("SAI_OBJECT_TYPE_TAM_TEL_TYPE")) == 0 })
 	state := s.redis.DB(swss.StateDB).Client()
 	devicetest.NoError(t, state.HSet(t.Context(), "WARM_RESTART_ENABLE_TABLE|swss", "enable", "true").Err())
 	s.kill()
@@ -412,4 +423,77 @@ func TestStockOrchagentRecording(t *testing.T) {
 		return state.HGet(t.Context(), "WARM_RESTART_TABLE|orchagent", "state").Val() == "reconciled"
 	})
 	s.kill() // before anything else is asked
+}
+
+// streams makes the ASIC stream bytes of ports every 10 ms, and returns the session once it has these objects.
+func (s *foreignSwitch) streams(objects string) (session schema.HFTSession) {
+	s.Helper()
+	s.config("HIGH_FREQUENCY_TELEMETRY_PROFILE|p", "stream_state", "enabled", "poll_interval", "10000")
+	s.config("HIGH_FREQUENCY_TELEMETRY_GROUP|p|PORT", "object_names", objects,
+		"object_counters", "IF_IN_OCTETS,IF_OUT_OCTETS")
+	s.eventually("the stream of "+objects, func() bool {
+		row, _, err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateHFTSession).Get(s.Context(), "p|PORT")
+		if err != nil || len(row) == 0 {
+			return false
+		}
+		session, err = schema.ParseHFTSession("p|PORT", row)
+		devicetest.NoError(s.T, err)
+		return session.Enabled && len(session.Objects) == len(strings.Split(objects, ","))
+	})
+	return session
+}
+
+// labelled returns the labels of a session by object.
+func labelled(s schema.HFTSession) map[string]uint16 {
+	labels := map[string]uint16{}
+	for i, name := range s.Objects {
+		labels[name] = s.Labels[i]
+	}
+	return labels
+}
+
+// SONiC's orchagent starts the same stream as ours from the same rows: templates and labels are equal. Every gap of it
+// is the interval, and a packet is in it.
+func TestStockOrchagentStreams(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hft.sock")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	devicetest.NoError(t, err)
+	defer conn.Close()
+	to, err := daemons.ParseStreamReader("unix:" + path)
+	devicetest.NoError(t, err)
+	s := startForeign(t, daemons.ChipConfig{Streams: []daemons.StreamReader{to}}, daemons.Common{}, "-s")
+	s.configured(1)
+	session := s.streams("Ethernet0,Ethernet8")
+
+	own := tamtamtest.StartOn(t, profile.Default(), `{
+		"PORT": {"Ethernet0": {"lanes": "0", "speed": "25000"}, "Ethernet8": {"lanes": "8", "speed": "25000"}},
+		"HIGH_FREQUENCY_TELEMETRY_PROFILE": {"p": {"stream_state": "enabled", "poll_interval": "10000"}},
+		"HIGH_FREQUENCY_TELEMETRY_GROUP": {"p|PORT": {"object_names": "Ethernet0,Ethernet8",
+			"object_counters": "IF_IN_OCTETS,IF_OUT_OCTETS"}}}`)
+	ours, err := schema.ParseHFTSession("p|PORT", own.Row(swss.StateDB, schema.StateHFTSession+"|p|PORT"))
+	devicetest.NoError(t, err)
+	if !bytes.Equal(session.Templates, ours.Templates) || !maps.Equal(labelled(session), labelled(ours)) {
+		t.Errorf("SONiC's session %+v, ours %+v", session, ours)
+	}
+
+	d, err := hft.NewDecoder(0, 10*time.Millisecond, func(e hft.Event) { t.Error(e.Text()) })
+	devicetest.NoError(t, err)
+	names := map[uint16]string{}
+	for name, label := range labelled(session) {
+		names[label] = name
+	}
+	devicetest.NoError(t, d.Session(session.Templates, names))
+	s.send("Ethernet8", foreignFrame("192.0.2.1", 0, false), 1)
+	buf, records, counted := make([]byte, 1<<16), 0, false
+	for records < 50 || !counted {
+		devicetest.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		n, err := conn.Read(buf)
+		devicetest.NoError(t, err)
+		devicetest.NoError(t, d.Messages(buf[:n], func(r *hft.Record) {
+			records++
+			for i, c := range r.Columns {
+				counted = counted || c.Object == "Ethernet8" && c.ID == uint32(sai.PortStatIfInOctets&0xffffffff) && r.Values[i] > 0
+			}
+		}))
+	}
 }
