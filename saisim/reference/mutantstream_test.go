@@ -1,7 +1,7 @@
 package reference_test
 
 // streamSeed is the first case in which the differential test must catch streamMutants.
-const streamSeed = "30000"
+const streamSeed = "40000"
 
 // streamMutants are mutants of streams of statistics, which only the cases of isStreaming have.
 var streamMutants = []mutant{
