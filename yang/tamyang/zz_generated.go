@@ -60,6 +60,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
@@ -117,18 +118,18 @@ type UnionUnsupported struct {
 	Value interface{}
 }
 
-var (
-	SchemaTree map[string]*yang.Entry
-	ΛEnumTypes map[string][]reflect.Type
-)
+var ΛEnumTypes map[string][]reflect.Type
 
-func init() {
-	var err error
-	initΛEnumTypes()
-	if SchemaTree, err = UnzipSchema(); err != nil {
+func init() { initΛEnumTypes() }
+
+// schemaTree returns the schema of each struct, by the struct's name.
+var schemaTree = sync.OnceValue(func() map[string]*yang.Entry {
+	tree, err := UnzipSchema()
+	if err != nil {
 		panic("schema error: " + err.Error())
 	}
-}
+	return tree
+})
 
 // Schema returns the details of the generated schema.
 func Schema() (*ytypes.Schema, error) {
@@ -163,7 +164,7 @@ func UnzipSchema() (map[string]*yang.Entry, error) {
 // thrown for unknown fields in the input JSON.
 func Unmarshal(data []byte, destStruct ygot.GoStruct, opts ...ytypes.UnmarshalOpt) error {
 	tn := reflect.TypeOf(destStruct).Elem().Name()
-	schema, ok := SchemaTree[tn]
+	schema, ok := schemaTree()[tn]
 	if !ok {
 		return fmt.Errorf("could not find schema for type %s", tn)
 	}
@@ -516,7 +517,7 @@ func (*Device) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *Device) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["Device"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["Device"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -552,7 +553,7 @@ func (*OpenconfigAcl_Acl) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -635,7 +636,7 @@ func (t *OpenconfigAcl_Acl_AclSets) NewAclSet(Name string, Type E_OpenconfigAcl_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -684,7 +685,7 @@ func (t *OpenconfigAcl_Acl_AclSets_AclSet) ΛListKeyMap() (map[string]interface{
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -746,7 +747,7 @@ func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries) NewAclEntry(SequenceId uin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -799,7 +800,7 @@ func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry) ΛListKeyMap() (m
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -835,7 +836,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -870,7 +871,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -905,7 +906,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -940,7 +941,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -977,7 +978,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1015,7 +1016,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1083,7 +1084,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1119,7 +1120,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1155,7 +1156,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1193,7 +1194,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1262,7 +1263,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1300,7 +1301,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1368,7 +1369,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1404,7 +1405,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1440,7 +1441,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1478,7 +1479,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1546,7 +1547,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1581,7 +1582,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1648,7 +1649,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1717,7 +1718,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1753,7 +1754,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1792,7 +1793,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1909,7 +1910,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State) IsY
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2024,7 +2025,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2062,7 +2063,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2124,7 +2125,7 @@ func (t *OpenconfigAcl_Acl_Interfaces) NewInterface(Id string) (*OpenconfigAcl_A
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2173,7 +2174,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2208,7 +2209,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2293,7 +2294,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets) NewEgressAclSet(S
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2343,7 +2344,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet) ΛLi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2379,7 +2380,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2415,7 +2416,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2500,7 +2501,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets) NewIngressAclSet
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2550,7 +2551,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet) Λ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2586,7 +2587,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2622,7 +2623,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2658,7 +2659,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2694,7 +2695,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2730,7 +2731,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2765,7 +2766,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2800,7 +2801,7 @@ func (*OpenconfigAcl_Acl_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2860,7 +2861,7 @@ func (t *OpenconfigAcl_Acl_Tables) NewTable(Name string) (*OpenconfigAcl_Acl_Tab
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2906,7 +2907,7 @@ func (t *OpenconfigAcl_Acl_Tables_Table) ΛListKeyMap() (map[string]interface{},
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2968,7 +2969,7 @@ func (t *OpenconfigAcl_Acl_Tables_Table_Rules) NewRule(RuleName string) (*Openco
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_Rules) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_Rules"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_Rules"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3015,7 +3016,7 @@ func (t *OpenconfigAcl_Acl_Tables_Table_Rules_Rule) ΛListKeyMap() (map[string]i
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_Rules_Rule) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_Rules_Rule"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_Rules_Rule"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3058,7 +3059,7 @@ func (*OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3101,7 +3102,7 @@ func (*OpenconfigAcl_Acl_Tables_Table_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3163,7 +3164,7 @@ func (t *OpenconfigInterfaces_Interfaces) NewInterface(Name string) (*Openconfig
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3218,7 +3219,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface) ΛListKeyMap() (map[string]i
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3256,7 +3257,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3294,7 +3295,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3356,7 +3357,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members) NewMembe
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3404,7 +3405,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member) �
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3440,7 +3441,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Conf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3490,7 +3491,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3528,7 +3529,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3572,7 +3573,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_State) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3608,7 +3609,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3646,7 +3647,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3718,7 +3719,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3787,7 +3788,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_BreakoutMode) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3849,7 +3850,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups) NewGroup
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3897,7 +3898,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group) Λ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3934,7 +3935,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3975,7 +3976,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4014,7 +4015,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4051,7 +4052,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4090,7 +4091,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4131,7 +4132,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_State) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4170,7 +4171,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4206,7 +4207,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4244,7 +4245,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4316,7 +4317,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4385,7 +4386,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Rates) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Rates) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Rates"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Rates"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4423,7 +4424,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Rates_State) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Rates_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Rates_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Rates_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4460,7 +4461,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4498,7 +4499,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4560,7 +4561,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4609,7 +4610,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Add
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4646,7 +4647,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4684,7 +4685,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4720,7 +4721,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4782,7 +4783,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4831,7 +4832,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Nei
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4868,7 +4869,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4906,7 +4907,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4942,7 +4943,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4980,7 +4981,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5042,7 +5043,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5091,7 +5092,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Add
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5129,7 +5130,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5168,7 +5169,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5204,7 +5205,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5266,7 +5267,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5315,7 +5316,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Nei
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5352,7 +5353,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5390,7 +5391,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5426,7 +5427,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5461,7 +5462,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5557,7 +5558,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5612,7 +5613,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_State_Counters) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5674,7 +5675,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces) NewSubinterfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5724,7 +5725,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface) �
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5761,7 +5762,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Conf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5799,7 +5800,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5862,7 +5863,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5911,7 +5912,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5948,7 +5949,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5986,7 +5987,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6023,7 +6024,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6086,7 +6087,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6135,7 +6136,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6172,7 +6173,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6210,7 +6211,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6247,7 +6248,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6285,7 +6286,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6348,7 +6349,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6397,7 +6398,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6435,7 +6436,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6474,7 +6475,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6511,7 +6512,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6574,7 +6575,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6623,7 +6624,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6660,7 +6661,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6698,7 +6699,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6735,7 +6736,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6777,7 +6778,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6820,7 +6821,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6855,7 +6856,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Wire) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Wire) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Wire"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Wire"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6947,7 +6948,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Wire_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Wire_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Wire_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Wire_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6982,7 +6983,7 @@ func (*OpenconfigLacp_Lacp) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7042,7 +7043,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces) NewInterface(Name string) (*OpenconfigL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7091,7 +7092,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces_Interface) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7130,7 +7131,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7192,7 +7193,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members) NewMember(Interface s
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7240,7 +7241,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7275,7 +7276,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7325,7 +7326,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7363,7 +7364,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7402,7 +7403,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7439,7 +7440,7 @@ func (*OpenconfigLldp_Lldp) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7473,7 +7474,7 @@ func (*OpenconfigLldp_Lldp_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7533,7 +7534,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces) NewInterface(Name string) (*OpenconfigL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7582,7 +7583,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7618,7 +7619,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7680,7 +7681,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors) NewNeighbor(Id stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7728,7 +7729,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor) ΛListKeyM
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7790,7 +7791,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilitie
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7835,7 +7836,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilitie
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7872,7 +7873,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7915,7 +7916,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7951,7 +7952,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7990,7 +7991,7 @@ func (*OpenconfigLldp_Lldp_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8050,7 +8051,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances) NewNetworkInstance(Name str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8103,7 +8104,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance) ΛListKeyMa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8142,7 +8143,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8179,7 +8180,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8215,7 +8216,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8278,7 +8279,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8323,7 +8324,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8360,7 +8361,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8396,7 +8397,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8432,7 +8433,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8495,7 +8496,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8540,7 +8541,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8577,7 +8578,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8613,7 +8614,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8676,7 +8677,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8724,7 +8725,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8763,7 +8764,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unica
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8826,7 +8827,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8874,7 +8875,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8913,7 +8914,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unica
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8976,7 +8977,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9025,7 +9026,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9088,7 +9089,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9136,7 +9137,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9173,7 +9174,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9209,7 +9210,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9271,7 +9272,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9320,7 +9321,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9356,7 +9357,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9393,7 +9394,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9431,7 +9432,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9467,7 +9468,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9502,7 +9503,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9537,7 +9538,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9624,7 +9625,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9680,7 +9681,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9717,7 +9718,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9753,7 +9754,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9789,7 +9790,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9825,7 +9826,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9863,7 +9864,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9925,7 +9926,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9974,7 +9975,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10012,7 +10013,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10050,7 +10051,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10136,7 +10137,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols) N
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10189,7 +10190,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10227,7 +10228,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10265,7 +10266,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10328,7 +10329,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10378,7 +10379,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10414,7 +10415,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10477,7 +10478,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10527,7 +10528,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10566,7 +10567,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10635,7 +10636,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10672,7 +10673,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10709,7 +10710,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10748,7 +10749,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10816,7 +10817,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10852,7 +10853,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10914,7 +10915,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans) NewVl
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10962,7 +10963,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11000,7 +11001,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Con
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11038,7 +11039,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Sta
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11100,7 +11101,7 @@ func (t *OpenconfigPlatform_Components) NewComponent(Name string) (*OpenconfigPl
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11149,7 +11150,7 @@ func (t *OpenconfigPlatform_Components_Component) ΛListKeyMap() (map[string]int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11184,7 +11185,7 @@ func (*OpenconfigPlatform_Components_Component_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11221,7 +11222,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11256,7 +11257,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11292,7 +11293,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11329,7 +11330,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11364,7 +11365,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11399,7 +11400,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11462,7 +11463,7 @@ func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_R
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11511,7 +11512,7 @@ func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_R
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11547,7 +11548,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Res
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11588,7 +11589,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Res
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11623,7 +11624,7 @@ func (*OpenconfigPlatform_Components_Component_Port) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11658,7 +11659,7 @@ func (*OpenconfigPlatform_Components_Component_Port_BreakoutMode) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11720,7 +11721,7 @@ func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups) NewGr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11768,7 +11769,7 @@ func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11807,7 +11808,7 @@ func (*OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Co
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11846,7 +11847,7 @@ func (*OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_St
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11890,7 +11891,7 @@ func (*OpenconfigPlatform_Components_Component_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11980,7 +11981,7 @@ func (t *OpenconfigPlatform_Components_Component_Subcomponents) NewSubcomponent(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12028,7 +12029,7 @@ func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent) ΛL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12063,7 +12064,7 @@ func (*OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12098,7 +12099,7 @@ func (*OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12138,7 +12139,7 @@ func (*OpenconfigQos_Qos) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12198,7 +12199,7 @@ func (t *OpenconfigQos_Qos_Classifiers) NewClassifier(Name string) (*OpenconfigQ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12245,7 +12246,7 @@ func (t *OpenconfigQos_Qos_Classifiers_Classifier) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12281,7 +12282,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12317,7 +12318,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12379,7 +12380,7 @@ func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms) NewTerm(Id string) (*Op
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12429,7 +12430,7 @@ func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12465,7 +12466,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12500,7 +12501,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12535,7 +12536,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12571,7 +12572,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12607,7 +12608,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12642,7 +12643,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12677,7 +12678,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12713,7 +12714,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12748,7 +12749,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12783,7 +12784,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12818,7 +12819,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12853,7 +12854,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12915,7 +12916,7 @@ func (t *OpenconfigQos_Qos_ForwardingGroups) NewForwardingGroup(Name string) (*O
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12963,7 +12964,7 @@ func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup) ΛListKeyMap() (map
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12999,7 +13000,7 @@ func (*OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13035,7 +13036,7 @@ func (*OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13097,7 +13098,7 @@ func (t *OpenconfigQos_Qos_Interfaces) NewInterface(InterfaceId string) (*Openco
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13146,7 +13147,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13181,7 +13182,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13216,7 +13217,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Input) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13278,7 +13279,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers) NewClassifier
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13323,7 +13324,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier) Λ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13359,7 +13360,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13395,7 +13396,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13430,7 +13431,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13465,7 +13466,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13501,7 +13502,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13563,7 +13564,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues) NewQueue(Name str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13611,7 +13612,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue) ΛListKeyMa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13647,7 +13648,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13689,7 +13690,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13725,7 +13726,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13760,7 +13761,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config) IsY
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13795,7 +13796,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13830,7 +13831,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13892,7 +13893,7 @@ func (t *OpenconfigQos_Qos_QueueManagementProfiles) NewQueueManagementProfile(Na
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13941,7 +13942,7 @@ func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile) ΛLis
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13976,7 +13977,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14015,7 +14016,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14050,7 +14051,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14087,7 +14088,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14127,7 +14128,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14167,7 +14168,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14229,7 +14230,7 @@ func (t *OpenconfigQos_Qos_Queues) NewQueue(Name string) (*OpenconfigQos_Qos_Que
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14275,7 +14276,7 @@ func (t *OpenconfigQos_Qos_Queues_Queue) ΛListKeyMap() (map[string]interface{},
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues_Queue) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues_Queue"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues_Queue"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14311,7 +14312,7 @@ func (*OpenconfigQos_Qos_Queues_Queue_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues_Queue_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues_Queue_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues_Queue_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14347,7 +14348,7 @@ func (*OpenconfigQos_Qos_Queues_Queue_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues_Queue_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues_Queue_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues_Queue_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14409,7 +14410,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies) NewSchedulerPolicy(Name string) (*
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14458,7 +14459,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14493,7 +14494,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14555,7 +14556,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers) NewSche
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14604,7 +14605,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Schedule
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14641,7 +14642,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14704,7 +14705,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Schedule
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14753,7 +14754,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Schedule
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14792,7 +14793,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14831,7 +14832,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14868,7 +14869,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14903,7 +14904,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14938,7 +14939,7 @@ func (*OpenconfigSampling_Sampling) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14974,7 +14975,7 @@ func (*OpenconfigSampling_Sampling_Sflow) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15059,7 +15060,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Collectors) NewCollector(Address stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15113,7 +15114,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors_Collector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors_Collector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15150,7 +15151,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15187,7 +15188,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15225,7 +15226,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15287,7 +15288,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Interfaces) NewInterface(Name string)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15335,7 +15336,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15373,7 +15374,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15412,7 +15413,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15452,7 +15453,7 @@ func (*OpenconfigSampling_Sampling_Sflow_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15496,7 +15497,7 @@ func (*OpenconfigSystem_System) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15556,7 +15557,7 @@ func (t *OpenconfigSystem_System_Alarms) NewAlarm(Id string) (*OpenconfigSystem_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Alarms) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Alarms"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Alarms"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15603,7 +15604,7 @@ func (t *OpenconfigSystem_System_Alarms_Alarm) ΛListKeyMap() (map[string]interf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Alarms_Alarm) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Alarms_Alarm"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Alarms_Alarm"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15643,7 +15644,7 @@ func (*OpenconfigSystem_System_Alarms_Alarm_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Alarms_Alarm_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Alarms_Alarm_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Alarms_Alarm_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15709,7 +15710,7 @@ func (*OpenconfigSystem_System_Clock) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Clock) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Clock"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Clock"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15742,7 +15743,7 @@ func (*OpenconfigSystem_System_Clock_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Clock_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Clock_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Clock_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15777,7 +15778,7 @@ func (*OpenconfigSystem_System_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15839,7 +15840,7 @@ func (t *OpenconfigSystem_System_Cpus) NewCpu(Index OpenconfigSystem_System_Cpus
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15881,7 +15882,7 @@ func (t *OpenconfigSystem_System_Cpus_Cpu) ΛListKeyMap() (map[string]interface{
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus_Cpu) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus_Cpu"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus_Cpu"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15948,7 +15949,7 @@ func (*OpenconfigSystem_System_Cpus_Cpu_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus_Cpu_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus_Cpu_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus_Cpu_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15999,7 +16000,7 @@ func (*OpenconfigSystem_System_Cpus_Cpu_State_Total) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus_Cpu_State_Total) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus_Cpu_State_Total"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus_Cpu_State_Total"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16034,7 +16035,7 @@ func (*OpenconfigSystem_System_Dns) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Dns) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Dns"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Dns"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16067,7 +16068,7 @@ func (*OpenconfigSystem_System_Dns_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Dns_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Dns_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Dns_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16102,7 +16103,7 @@ func (*OpenconfigSystem_System_Memory) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Memory) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Memory"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Memory"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16140,7 +16141,7 @@ func (*OpenconfigSystem_System_Memory_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Memory_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Memory_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Memory_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16202,7 +16203,7 @@ func (t *OpenconfigSystem_System_MountPoints) NewMountPoint(Name string) (*Openc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_MountPoints) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_MountPoints"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_MountPoints"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16249,7 +16250,7 @@ func (t *OpenconfigSystem_System_MountPoints_MountPoint) ΛListKeyMap() (map[str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_MountPoints_MountPoint) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_MountPoints_MountPoint"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_MountPoints_MountPoint"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16287,7 +16288,7 @@ func (*OpenconfigSystem_System_MountPoints_MountPoint_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_MountPoints_MountPoint_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_MountPoints_MountPoint_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_MountPoints_MountPoint_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16349,7 +16350,7 @@ func (t *OpenconfigSystem_System_Processes) NewProcess(Pid uint64) (*OpenconfigS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Processes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Processes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Processes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16396,7 +16397,7 @@ func (t *OpenconfigSystem_System_Processes_Process) ΛListKeyMap() (map[string]i
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Processes_Process) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Processes_Process"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Processes_Process"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16438,7 +16439,7 @@ func (*OpenconfigSystem_System_Processes_Process_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Processes_Process_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Processes_Process_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Processes_Process_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16478,7 +16479,7 @@ func (*OpenconfigSystem_System_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16511,7 +16512,7 @@ func (*OpenconfigSystem_System_Utilization) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16573,7 +16574,7 @@ func (t *OpenconfigSystem_System_Utilization_Resources) NewResource(Name string)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16621,7 +16622,7 @@ func (t *OpenconfigSystem_System_Utilization_Resources_Resource) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources_Resource) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources_Resource"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources_Resource"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16656,7 +16657,7 @@ func (*OpenconfigSystem_System_Utilization_Resources_Resource_Config) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources_Resource_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16694,7 +16695,7 @@ func (*OpenconfigSystem_System_Utilization_Resources_Resource_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources_Resource_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources_Resource_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources_Resource_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16747,7 +16748,7 @@ func (*OpenconfigTam_Tam) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16834,7 +16835,7 @@ func (t *OpenconfigTam_Tam_AltMarkResults) NewAltMarkResult(Path string, From st
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16893,7 +16894,7 @@ func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult) ΛListKeyMap() (map[str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults_AltMarkResult"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults_AltMarkResult"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16947,7 +16948,7 @@ func (*OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16985,7 +16986,7 @@ func (*OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17047,7 +17048,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions) NewAltMarkSession(Name string) (*Ope
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17096,7 +17097,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession) ΛListKeyMap() (map[s
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17150,7 +17151,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17212,7 +17213,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods) NewPeriod(Num
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17259,7 +17260,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period) ΛList
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17311,7 +17312,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17378,7 +17379,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17430,7 +17431,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17492,7 +17493,7 @@ func (t *OpenconfigTam_Tam_Collectors) NewCollector(Name string) (*OpenconfigTam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17538,7 +17539,7 @@ func (t *OpenconfigTam_Tam_Collectors_Collector) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors_Collector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors_Collector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors_Collector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17577,7 +17578,7 @@ func (*OpenconfigTam_Tam_Collectors_Collector_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors_Collector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors_Collector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors_Collector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17621,7 +17622,7 @@ func (*OpenconfigTam_Tam_Collectors_Collector_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors_Collector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors_Collector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors_Collector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17657,7 +17658,7 @@ func (*OpenconfigTam_Tam_Device) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Device) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Device"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Device"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17692,7 +17693,7 @@ func (*OpenconfigTam_Tam_Device_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Device_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Device_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Device_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17734,7 +17735,7 @@ func (*OpenconfigTam_Tam_Device_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Device_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Device_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Device_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17796,7 +17797,7 @@ func (t *OpenconfigTam_Tam_DropMonitorSessions) NewDropMonitorSession(Name strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17844,7 +17845,7 @@ func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17888,7 +17889,7 @@ func (*OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17943,7 +17944,7 @@ func (*OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17988,7 +17989,7 @@ func (*OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18050,7 +18051,7 @@ func (t *OpenconfigTam_Tam_Features) NewFeature(FeatureRef E_OpenconfigTam_Featu
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Features) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Features"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Features"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18110,7 +18111,7 @@ func (t *OpenconfigTam_Tam_FeaturesState) NewFeature(FeatureRef E_OpenconfigTam_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FeaturesState) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FeaturesState"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FeaturesState"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18154,7 +18155,7 @@ func (t *OpenconfigTam_Tam_FeaturesState_Feature) ΛListKeyMap() (map[string]int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FeaturesState_Feature) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FeaturesState_Feature"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FeaturesState_Feature"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18192,7 +18193,7 @@ func (*OpenconfigTam_Tam_FeaturesState_Feature_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FeaturesState_Feature_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FeaturesState_Feature_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FeaturesState_Feature_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18236,7 +18237,7 @@ func (t *OpenconfigTam_Tam_Features_Feature) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Features_Feature) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Features_Feature"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Features_Feature"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18272,7 +18273,7 @@ func (*OpenconfigTam_Tam_Features_Feature_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Features_Feature_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Features_Feature_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Features_Feature_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18334,7 +18335,7 @@ func (t *OpenconfigTam_Tam_Flowgroups) NewFlowgroup(Name string) (*OpenconfigTam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18384,7 +18385,7 @@ func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18424,7 +18425,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18460,7 +18461,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18499,7 +18500,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18538,7 +18539,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18574,7 +18575,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18614,7 +18615,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18654,7 +18655,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18690,7 +18691,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_L2) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_L2) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18729,7 +18730,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18768,7 +18769,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18815,7 +18816,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18851,7 +18852,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18888,7 +18889,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18993,7 +18994,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19123,7 +19124,7 @@ func (t *OpenconfigTam_Tam_FlymonGroups) NewFlymonGroup(Number uint8) (*Openconf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19170,7 +19171,7 @@ func (t *OpenconfigTam_Tam_FlymonGroups_FlymonGroup) ΛListKeyMap() (map[string]
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonGroups_FlymonGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonGroups_FlymonGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonGroups_FlymonGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19209,7 +19210,7 @@ func (*OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19271,7 +19272,7 @@ func (t *OpenconfigTam_Tam_FlymonQueries) NewFlymonQuery(Name string) (*Openconf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19319,7 +19320,7 @@ func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery) ΛListKeyMap() (map[string
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19356,7 +19357,7 @@ func (*OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19399,7 +19400,7 @@ func (*OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19446,7 +19447,7 @@ func (*OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19508,7 +19509,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks) NewFlymonTask(Name string) (*OpenconfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19558,7 +19559,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19620,7 +19621,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes) NewChange(Flow string
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19667,7 +19668,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19712,7 +19713,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19763,7 +19764,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19825,7 +19826,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution) NewBin(Size uint
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19872,7 +19873,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin) ΛListKeyMap
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19915,7 +19916,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19977,7 +19978,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows) NewFlow(Flow string) (*
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20024,7 +20025,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20067,7 +20068,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20129,7 +20130,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics) NewMetric(Quantity E_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20173,7 +20174,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20216,7 +20217,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20274,7 +20275,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20318,7 +20319,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20365,7 +20366,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20427,7 +20428,7 @@ func (t *OpenconfigTam_Tam_IfaSessions) NewIfaSession(Name string) (*OpenconfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20473,7 +20474,7 @@ func (t *OpenconfigTam_Tam_IfaSessions_IfaSession) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20515,7 +20516,7 @@ func (*OpenconfigTam_Tam_IfaSessions_IfaSession_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20564,7 +20565,7 @@ func (*OpenconfigTam_Tam_IfaSessions_IfaSession_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20614,7 +20615,7 @@ func (*OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20649,7 +20650,7 @@ func (*OpenconfigTam_Tam_IfaTransit) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaTransit) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaTransit"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaTransit"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20682,7 +20683,7 @@ func (*OpenconfigTam_Tam_IfaTransit_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaTransit_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaTransit_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaTransit_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20732,7 +20733,7 @@ func (*OpenconfigTam_Tam_IfaTransit_State_Counters) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaTransit_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaTransit_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaTransit_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20794,7 +20795,7 @@ func (t *OpenconfigTam_Tam_MatchGroups) NewMatchGroup(Name string) (*OpenconfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20841,7 +20842,7 @@ func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20878,7 +20879,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20940,7 +20941,7 @@ func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules) NewRule(RuleName string
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20988,7 +20989,7 @@ func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21028,7 +21029,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21073,7 +21074,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21115,7 +21116,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21177,7 +21178,7 @@ func (t *OpenconfigTam_Tam_ReportCollectors) NewReportCollector(Name string) (*O
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21225,7 +21226,7 @@ func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector) ΛListKeyMap() (map
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors_ReportCollector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors_ReportCollector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21266,7 +21267,7 @@ func (*OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21312,7 +21313,7 @@ func (*OpenconfigTam_Tam_ReportCollectors_ReportCollector_State) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors_ReportCollector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors_ReportCollector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21374,7 +21375,7 @@ func (t *OpenconfigTam_Tam_Samplers) NewSampler(Name string) (*OpenconfigTam_Tam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21420,7 +21421,7 @@ func (t *OpenconfigTam_Tam_Samplers_Sampler) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers_Sampler) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers_Sampler"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers_Sampler"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21456,7 +21457,7 @@ func (*OpenconfigTam_Tam_Samplers_Sampler_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers_Sampler_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers_Sampler_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers_Sampler_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21497,7 +21498,7 @@ func (*OpenconfigTam_Tam_Samplers_Sampler_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers_Sampler_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers_Sampler_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers_Sampler_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21533,7 +21534,7 @@ func (*OpenconfigTam_Tam_Switch) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Switch) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Switch"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Switch"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21568,7 +21569,7 @@ func (*OpenconfigTam_Tam_Switch_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Switch_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Switch_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Switch_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21612,7 +21613,7 @@ func (*OpenconfigTam_Tam_Switch_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Switch_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Switch_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Switch_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21674,7 +21675,7 @@ func (t *OpenconfigTam_Tam_TablerecordSessions) NewTablerecordSession(Name strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21722,7 +21723,7 @@ func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21769,7 +21770,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21825,7 +21826,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21863,7 +21864,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21910,7 +21911,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21972,7 +21973,7 @@ func (t *OpenconfigTam_Tam_TailstampingSessions) NewTailstampingSession(Name str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22020,7 +22021,7 @@ func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession) ΛListKeyMa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22057,7 +22058,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22100,7 +22101,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22139,7 +22140,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22178,7 +22179,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_NotStamped) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_NotStamped"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_NotStamped"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22220,7 +22221,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_Syns) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_Syns"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_Syns"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22305,7 +22306,7 @@ func (t *TamtamConfiguration_ConfigRows) NewRow(Table string, Key string) (*Tamt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22359,7 +22360,7 @@ func (t *TamtamConfiguration_ConfigRows_Row) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows_Row) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows_Row"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows_Row"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22396,7 +22397,7 @@ func (*TamtamConfiguration_ConfigRows_Row_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows_Row_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows_Row_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows_Row_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22436,7 +22437,7 @@ func (*TamtamConfiguration_ConfigRows_Row_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows_Row_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows_Row_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows_Row_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22498,7 +22499,7 @@ func (t *TamtamConfiguration_Configurations) NewConfiguration(Name string) (*Tam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22596,7 +22597,7 @@ func (t *TamtamConfiguration_Configurations_Configuration) ΛListKeyMap() (map[s
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22649,7 +22650,7 @@ func (t *TamtamConfiguration_Configurations_Configuration_Change) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration_Change) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration_Change"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration_Change"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22688,7 +22689,7 @@ func (*TamtamConfiguration_Configurations_Configuration_Change_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration_Change_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration_Change_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration_Change_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22729,7 +22730,7 @@ func (*TamtamConfiguration_Configurations_Configuration_State) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22814,7 +22815,7 @@ func (t *TamtamConfiguration_NotInForce) NewObject(Table string, Key string) (*T
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_NotInForce) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_NotInForce"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_NotInForce"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22867,7 +22868,7 @@ func (t *TamtamConfiguration_NotInForce_Object) ΛListKeyMap() (map[string]inter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_NotInForce_Object) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_NotInForce_Object"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_NotInForce_Object"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22907,7 +22908,7 @@ func (*TamtamConfiguration_NotInForce_Object_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_NotInForce_Object_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_NotInForce_Object_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_NotInForce_Object_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22969,7 +22970,7 @@ func (t *TamtamDebugcounter_DebugCounterCapabilities) NewCapability(Type E_Tamta
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounterCapabilities) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounterCapabilities"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounterCapabilities"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23013,7 +23014,7 @@ func (t *TamtamDebugcounter_DebugCounterCapabilities_Capability) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounterCapabilities_Capability) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounterCapabilities_Capability"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounterCapabilities_Capability"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23050,7 +23051,7 @@ func (*TamtamDebugcounter_DebugCounterCapabilities_Capability_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounterCapabilities_Capability_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounterCapabilities_Capability_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounterCapabilities_Capability_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23112,7 +23113,7 @@ func (t *TamtamDebugcounter_DebugCounters) NewDebugCounter(Name string) (*Tamtam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23161,7 +23162,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter) ΛListKeyMap() (map[stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23223,7 +23224,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports) NewPort(Port strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Ports"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Ports"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23270,7 +23271,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23307,7 +23308,7 @@ func (*TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23369,7 +23370,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons) NewReason(DropRe
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23416,7 +23417,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason) ΛListKey
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23453,7 +23454,7 @@ func (*TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23497,7 +23498,7 @@ func (*TamtamDebugcounter_DebugCounters_DebugCounter_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23533,7 +23534,7 @@ func (*TamtamHealth_Health) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23593,7 +23594,7 @@ func (t *TamtamHealth_Health_Alarms) NewAlarm(Id string) (*TamtamHealth_Health_A
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Alarms) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Alarms"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Alarms"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23638,7 +23639,7 @@ func (t *TamtamHealth_Health_Alarms_Alarm) ΛListKeyMap() (map[string]interface{
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Alarms_Alarm) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Alarms_Alarm"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Alarms_Alarm"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23678,7 +23679,7 @@ func (*TamtamHealth_Health_Alarms_Alarm_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Alarms_Alarm_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Alarms_Alarm_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Alarms_Alarm_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23740,7 +23741,7 @@ func (t *TamtamHealth_Health_Daemons) NewDaemon(Name string) (*TamtamHealth_Heal
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Daemons) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Daemons"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Daemons"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23785,7 +23786,7 @@ func (t *TamtamHealth_Health_Daemons_Daemon) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Daemons_Daemon) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Daemons_Daemon"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Daemons_Daemon"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23830,7 +23831,7 @@ func (*TamtamHealth_Health_Daemons_Daemon_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Daemons_Daemon_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Daemons_Daemon_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Daemons_Daemon_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23867,7 +23868,7 @@ func (*TamtamIETFAltmark_Altmark) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23900,7 +23901,7 @@ func (*TamtamIETFAltmark_Altmark_AdminConfig) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AdminConfig) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AdminConfig"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AdminConfig"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23962,7 +23963,7 @@ func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles) NewAltmarkProfile(AltmarkPro
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AltmarkProfiles"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AltmarkProfiles"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24017,7 +24018,7 @@ func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24053,7 +24054,7 @@ func (*TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24115,7 +24116,7 @@ func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces) NewAvailableInterface(If
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AvailableInterfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AvailableInterfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24161,7 +24162,7 @@ func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface) ΛLis
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24223,7 +24224,7 @@ func (t *TamtamInterfaces_Vlans) NewVlan(VlanId uint16) (*TamtamInterfaces_Vlans
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24270,7 +24271,7 @@ func (t *TamtamInterfaces_Vlans_Vlan) ΛListKeyMap() (map[string]interface{}, er
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24303,7 +24304,7 @@ func (*TamtamInterfaces_Vlans_Vlan_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24365,7 +24366,7 @@ func (t *TamtamInterfaces_Vlans_Vlan_Members) NewMember(Interface string) (*Tamt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24413,7 +24414,7 @@ func (t *TamtamInterfaces_Vlans_Vlan_Members_Member) ΛListKeyMap() (map[string]
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members_Member) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members_Member"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members_Member"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24449,7 +24450,7 @@ func (*TamtamInterfaces_Vlans_Vlan_Members_Member_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members_Member_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members_Member_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members_Member_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24489,7 +24490,7 @@ func (*TamtamInterfaces_Vlans_Vlan_Members_Member_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members_Member_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members_Member_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members_Member_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24528,7 +24529,7 @@ func (*TamtamInterfaces_Vlans_Vlan_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24590,7 +24591,7 @@ func (t *TamtamOutputs_Outputs) NewOutput(Name string) (*TamtamOutputs_Outputs_O
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamOutputs_Outputs) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamOutputs_Outputs"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamOutputs_Outputs"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24635,7 +24636,7 @@ func (t *TamtamOutputs_Outputs_Output) ΛListKeyMap() (map[string]interface{}, e
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamOutputs_Outputs_Output) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamOutputs_Outputs_Output"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamOutputs_Outputs_Output"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24684,7 +24685,7 @@ func (*TamtamOutputs_Outputs_Output_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamOutputs_Outputs_Output_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamOutputs_Outputs_Output_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamOutputs_Outputs_Output_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24719,7 +24720,7 @@ func (*TamtamQos_Copp) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24779,7 +24780,7 @@ func (t *TamtamQos_Copp_Groups) NewGroup(Name string) (*TamtamQos_Copp_Groups_Gr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24824,7 +24825,7 @@ func (t *TamtamQos_Copp_Groups_Group) ΛListKeyMap() (map[string]interface{}, er
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24878,7 +24879,7 @@ func (*TamtamQos_Copp_Groups_Group_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24940,7 +24941,7 @@ func (t *TamtamQos_MirrorSessions) NewMirrorSession(Name string) (*TamtamQos_Mir
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_MirrorSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_MirrorSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_MirrorSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24985,7 +24986,7 @@ func (t *TamtamQos_MirrorSessions_MirrorSession) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_MirrorSessions_MirrorSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_MirrorSessions_MirrorSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_MirrorSessions_MirrorSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25029,7 +25030,7 @@ func (*TamtamQos_MirrorSessions_MirrorSession_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_MirrorSessions_MirrorSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_MirrorSessions_MirrorSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_MirrorSessions_MirrorSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25091,7 +25092,7 @@ func (t *TamtamQos_Queues) NewQueue(Name string) (*TamtamQos_Queues_Queue, error
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Queues) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Queues"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Queues"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25136,7 +25137,7 @@ func (t *TamtamQos_Queues_Queue) ΛListKeyMap() (map[string]interface{}, error) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Queues_Queue) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Queues_Queue"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Queues_Queue"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25176,7 +25177,7 @@ func (*TamtamQos_Queues_Queue_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Queues_Queue_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Queues_Queue_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Queues_Queue_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25236,7 +25237,7 @@ func (t *TamtamQos_Schedulers) NewScheduler(Name string) (*TamtamQos_Schedulers_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Schedulers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Schedulers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Schedulers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25281,7 +25282,7 @@ func (t *TamtamQos_Schedulers_Scheduler) ΛListKeyMap() (map[string]interface{},
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Schedulers_Scheduler) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Schedulers_Scheduler"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Schedulers_Scheduler"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25320,7 +25321,7 @@ func (*TamtamQos_Schedulers_Scheduler_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Schedulers_Scheduler_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Schedulers_Scheduler_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Schedulers_Scheduler_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25358,7 +25359,7 @@ func (*TamtamRouting_Fdb) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25391,7 +25392,7 @@ func (*TamtamRouting_Fdb_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25474,7 +25475,7 @@ func (t *TamtamRouting_Fdb_Entries) NewEntry(VlanId uint16, MacAddress string) (
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Entries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Entries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Entries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25525,7 +25526,7 @@ func (t *TamtamRouting_Fdb_Entries_Entry) ΛListKeyMap() (map[string]interface{}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Entries_Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Entries_Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Entries_Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25563,7 +25564,7 @@ func (*TamtamRouting_Fdb_Entries_Entry_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Entries_Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Entries_Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Entries_Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25602,7 +25603,7 @@ func (*TamtamRouting_Fdb_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25685,7 +25686,7 @@ func (t *TamtamRouting_Fdb_StaticEntries) NewEntry(VlanId uint16, MacAddress str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25739,7 +25740,7 @@ func (t *TamtamRouting_Fdb_StaticEntries_Entry) ΛListKeyMap() (map[string]inter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries_Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries_Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries_Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25776,7 +25777,7 @@ func (*TamtamRouting_Fdb_StaticEntries_Entry_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries_Entry_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries_Entry_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries_Entry_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25817,7 +25818,7 @@ func (*TamtamRouting_Fdb_StaticEntries_Entry_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries_Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries_Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries_Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25856,7 +25857,7 @@ func (*TamtamRouting_Routing) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25939,7 +25940,7 @@ func (t *TamtamRouting_Routing_HostNeighbors) NewNeighbor(Interface string, Addr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_HostNeighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_HostNeighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_HostNeighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25992,7 +25993,7 @@ func (t *TamtamRouting_Routing_HostNeighbors_Neighbor) ΛListKeyMap() (map[strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_HostNeighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_HostNeighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_HostNeighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26031,7 +26032,7 @@ func (*TamtamRouting_Routing_HostNeighbors_Neighbor_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_HostNeighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_HostNeighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_HostNeighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26093,7 +26094,7 @@ func (t *TamtamRouting_Routing_Interfaces) NewInterface(Name string) (*TamtamRou
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26142,7 +26143,7 @@ func (t *TamtamRouting_Routing_Interfaces_Interface) ΛListKeyMap() (map[string]
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26204,7 +26205,7 @@ func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses) NewAddress(Prefix
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26252,7 +26253,7 @@ func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address) ΛListKey
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26287,7 +26288,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26326,7 +26327,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26363,7 +26364,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26404,7 +26405,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26489,7 +26490,7 @@ func (t *TamtamRouting_Routing_Neighbors) NewNeighbor(Interface string, Address 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26543,7 +26544,7 @@ func (t *TamtamRouting_Routing_Neighbors_Neighbor) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26580,7 +26581,7 @@ func (*TamtamRouting_Routing_Neighbors_Neighbor_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26621,7 +26622,7 @@ func (*TamtamRouting_Routing_Neighbors_Neighbor_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26683,7 +26684,7 @@ func (t *TamtamRouting_Routing_Routes) NewRoute(Prefix string) (*TamtamRouting_R
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Routes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Routes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Routes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26728,7 +26729,7 @@ func (t *TamtamRouting_Routing_Routes_Route) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Routes_Route) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Routes_Route"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Routes_Route"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26765,7 +26766,7 @@ func (*TamtamRouting_Routing_Routes_Route_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Routes_Route_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Routes_Route_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Routes_Route_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26827,7 +26828,7 @@ func (t *TamtamRouting_Routing_StaticRoutes) NewRoute(Prefix string) (*TamtamRou
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26875,7 +26876,7 @@ func (t *TamtamRouting_Routing_StaticRoutes_Route) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes_Route) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes_Route"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes_Route"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26911,7 +26912,7 @@ func (*TamtamRouting_Routing_StaticRoutes_Route_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes_Route_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes_Route_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes_Route_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26951,7 +26952,7 @@ func (*TamtamRouting_Routing_StaticRoutes_Route_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes_Route_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes_Route_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes_Route_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26991,7 +26992,7 @@ func (*TamtamSflow_Sflow) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27051,7 +27052,7 @@ func (t *TamtamSflow_Sflow_Collectors) NewCollector(Name string) (*TamtamSflow_S
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27097,7 +27098,7 @@ func (t *TamtamSflow_Sflow_Collectors_Collector) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27135,7 +27136,7 @@ func (*TamtamSflow_Sflow_Collectors_Collector_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27180,7 +27181,7 @@ func (*TamtamSflow_Sflow_Collectors_Collector_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27217,7 +27218,7 @@ func (*TamtamSflow_Sflow_Collectors_Collector_State_Counters) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27256,7 +27257,7 @@ func (*TamtamSflow_Sflow_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27316,7 +27317,7 @@ func (t *TamtamSflow_Sflow_Interfaces) NewInterface(Name string) (*TamtamSflow_S
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27361,7 +27362,7 @@ func (t *TamtamSflow_Sflow_Interfaces_Interface) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27403,7 +27404,7 @@ func (*TamtamSflow_Sflow_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27488,7 +27489,7 @@ func (t *TamtamSflow_Sflow_Rules) NewRule(TableName string, RuleName string) (*T
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27539,7 +27540,7 @@ func (t *TamtamSflow_Sflow_Rules_Rule) ΛListKeyMap() (map[string]interface{}, e
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules_Rule) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules_Rule"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules_Rule"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27581,7 +27582,7 @@ func (*TamtamSflow_Sflow_Rules_Rule_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules_Rule_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules_Rule_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules_Rule_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27618,7 +27619,7 @@ func (*TamtamSflow_Sflow_Rules_Rule_State_Counters) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules_Rule_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules_Rule_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules_Rule_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27680,7 +27681,7 @@ func (t *TamtamSflow_Sflow_Sessions) NewSession(Name string) (*TamtamSflow_Sflow
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27726,7 +27727,7 @@ func (t *TamtamSflow_Sflow_Sessions_Session) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions_Session) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions_Session"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions_Session"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27764,7 +27765,7 @@ func (*TamtamSflow_Sflow_Sessions_Session_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions_Session_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions_Session_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions_Session_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27803,7 +27804,7 @@ func (*TamtamSflow_Sflow_Sessions_Session_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions_Session_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions_Session_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions_Session_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27849,7 +27850,7 @@ func (*TamtamSflow_Sflow_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27889,7 +27890,7 @@ func (*TamtamSflow_Sflow_State_Counters) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27951,7 +27952,7 @@ func (t *TamtamStatus_ConfigTables) NewTable(Name string) (*TamtamStatus_ConfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_ConfigTables) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_ConfigTables"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_ConfigTables"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27996,7 +27997,7 @@ func (t *TamtamStatus_ConfigTables_Table) ΛListKeyMap() (map[string]interface{}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_ConfigTables_Table) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_ConfigTables_Table"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_ConfigTables_Table"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28032,7 +28033,7 @@ func (*TamtamStatus_ConfigTables_Table_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_ConfigTables_Table_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_ConfigTables_Table_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_ConfigTables_Table_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28094,7 +28095,7 @@ func (t *TamtamStatus_Tallies) NewTally(List string) (*TamtamStatus_Tallies_Tall
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_Tallies) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_Tallies"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_Tallies"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28139,7 +28140,7 @@ func (t *TamtamStatus_Tallies_Tally) ΛListKeyMap() (map[string]interface{}, err
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_Tallies_Tally) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_Tallies_Tally"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_Tallies_Tally"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28176,7 +28177,7 @@ func (*TamtamStatus_Tallies_Tally_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_Tallies_Tally_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_Tallies_Tally_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_Tallies_Tally_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
