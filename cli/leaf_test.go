@@ -137,7 +137,7 @@ const onePort = `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name
 // Every described leaf can be set. The running configuration contains it in the words of that command, and restores the
 // same tree on an empty switch. Show commands display it, and "no" removes it.
 func TestLeaves(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 8}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40, Short: 8}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		s := newSession(t)
 		s.server.load(t, onePort)

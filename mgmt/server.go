@@ -105,11 +105,8 @@ func NewServer(cfg Config) (*Server, error) {
 	s.kept = &archiver{Server: s, closed: make(chan struct{})}
 	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	var err error
-	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
+	if s.model, err = modelOf(cfg.Redis); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
-	}
-	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
-		s.model.Root.Kid[top].Apart = true
 	}
 	s.reader.Sources = s.sources()
 	s.guard = auth.New(cfg.logins(), viewsIn(s.model))
@@ -118,6 +115,37 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
 	return s, nil
+}
+
+// sonicModel returns the tree over databases with SONiC's default separators. It is immutable, and made once for all
+// servers of a process.
+var sonicModel = sync.OnceValues(func() (*tree.Model, error) {
+	cfg, err := swss.DefaultConfig("")
+	if err != nil {
+		return nil, err
+	}
+	redis := swss.Look(cfg) // the model never queries it
+	defer redis.Close()
+	return newModel(redis)
+})
+
+// modelOf returns the tree over databases.
+func modelOf(redis *swss.Redis) (*tree.Model, error) {
+	if redis.DefaultSeparators() {
+		return sonicModel()
+	}
+	return newModel(redis)
+}
+
+func newModel(redis *swss.Redis) (*tree.Model, error) {
+	m, err := tree.New(redis, models.All())
+	if err != nil {
+		return nil, err
+	}
+	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
+		m.Root.Kid[top].Apart = true
+	}
+	return m, nil
 }
 
 // viewsIn returns the function that makes the views of roles in a tree.
@@ -130,9 +158,7 @@ func viewsIn(m *tree.Model) auth.ViewsOf {
 // NewLogins reads the users, roles, certificates and client certificates of a configuration. It uses no other fields
 // except Dir, Logger and Clock. Without users and client certificates every client may see everything.
 func NewLogins(cfg Config) (*auth.Logins, error) {
-	redis := swss.Look(swss.Config{}) // the model never queries it; only the paths matter, which roles name
-	defer redis.Close()
-	m, err := tree.New(redis, models.All())
+	m, err := sonicModel() // only the paths matter, which roles name
 	if err != nil {
 		return nil, err
 	}

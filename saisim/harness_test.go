@@ -118,7 +118,13 @@ func (r *rig) set(t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) {
 
 func (r *rig) get(t sai.ObjectType, oid sai.OID, id sai.AttrID) sai.Value {
 	r.Helper()
-	got, err := r.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, 1024)})
+	return r.getUpTo(1024, t, oid, id)
+}
+
+// getUpTo reads a list of at most so many elements. The chip checks the values of all, so a short list is fast.
+func (r *rig) getUpTo(most int, t sai.ObjectType, oid sai.OID, id sai.AttrID) sai.Value {
+	r.Helper()
+	got, err := r.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, most)})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -136,7 +142,7 @@ func (r *rig) remove(t sai.ObjectType, oid sai.OID) {
 func (r *rig) oid(id saisim.PortID) sai.OID {
 	r.Helper()
 	for _, o := range r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrPortList).(sai.OIDs) {
-		if lanes := r.get(sai.ObjectTypePort, o, sai.PortAttrHWLaneList).(sai.Uints); lanes[0] == uint64(id) {
+		if lanes := r.getUpTo(8, sai.ObjectTypePort, o, sai.PortAttrHWLaneList).(sai.Uints); lanes[0] == uint64(id) {
 			return o
 		}
 	}

@@ -42,6 +42,16 @@ func TestDefaultDatabases(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if !r.DefaultSeparators() {
+		t.Error("the default databases have other separators")
+	}
+	cfg := need(swss.DefaultConfig(""))(t)
+	state := cfg.Databases[swss.StateDB]
+	state.Separator = ":"
+	cfg.Databases[swss.StateDB] = state
+	if swss.Look(cfg).DefaultSeparators() {
+		t.Error("another separator of STATE_DB is taken for the default one")
+	}
 }
 
 func TestLoadConfig(t *testing.T) {

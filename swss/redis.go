@@ -89,6 +89,16 @@ func (r *Redis) Close() error {
 	return nil
 }
 
+// DefaultSeparators reports whether each database that SONiC has by default separates tables and keys as SONiC's does.
+func (r *Redis) DefaultSeparators() bool {
+	for name, standard := range defaultDatabases() {
+		if db, ok := r.cfg.Databases[name]; ok && db.Separator != standard.Separator {
+			return false
+		}
+	}
+	return true
+}
+
 // DB returns a database. Its connections are opened when first needed.
 func (r *Redis) DB(name DBName) *DB {
 	r.mu.Lock()

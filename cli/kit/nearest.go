@@ -3,14 +3,15 @@ package kit
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Nearest returns the word that a mistyped one is most likely meant to be, or "" if none resembles it. A third of the
 // letters may be wrong, missing, extra or swapped with their neighbour. Case and dashes have no meaning.
 func Nearest(typed string, words []string) string {
-	best, found := (len(typed)+1)/3, ""
+	best, found, plain := (len(typed)+1)/3, "", plainWord(typed)
 	for _, w := range words {
-		if d := distance(plainWord(typed), plainWord(w)); d <= best && (found == "" || d < best) {
+		if d := distance(plain, plainWord(w)); d <= best && (found == "" || d < best) {
 			best, found = d, w
 		}
 	}
@@ -36,8 +37,14 @@ func Suggest(typed string, words []string) string {
 
 const digits = "0123456789"
 
+// plainWord returns a word in lower case without dashes and underscores.
 func plainWord(w string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(w))
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, w)
 }
 
 // distance returns the number of letters to insert, delete, replace or swap with their neighbour to turn a into b.

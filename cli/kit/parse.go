@@ -257,8 +257,9 @@ func step(at []Position, t Token) ([]Position, error) {
 
 // otherSpelling returns the matches of keywords that differ from t in dashes, as flow-group does from flowgroup.
 func otherSpelling(nexts []next, t Token) (matches []Position) {
+	plain := plainWord(t.Text)
 	for _, n := range nexts {
-		if n.ArgKind == nil && !t.Quoted && plainWord(n.Word) == plainWord(t.Text) {
+		if n.ArgKind == nil && !t.Quoted && plainWord(n.Word) == plain {
 			matches = append(matches, n.bind(n.Word, ""))
 		}
 	}

@@ -74,7 +74,11 @@ func choose[R any](q *request, t *query.Table[R], rows []R, stack string) ([]R, 
 		return nil, err
 	}
 	if order != nil {
-		slices.SortStableFunc(x.selected, func(a, b R) int { return order(&a, &b) })
+		before := x.selected
+		x.selected = make([]R, len(before))
+		for to, from := range sorted(len(before), func(a, b *int) int { return order(&before[*a], &before[*b]) }) {
+			x.selected[to] = before[from]
+		}
 	}
 	if x.more = max(0, len(x.selected)-top); x.more > 0 {
 		x.selected = x.selected[:top]

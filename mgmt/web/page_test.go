@@ -27,7 +27,7 @@ var testNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // Every page that links reach is complete, whatever rows exist, and whatever the names of switches and flows are.
 func TestPages(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		w := &world{r: r, spite: r.IntN(2) == 0, now: testNow}
 		rows := []int{0, 3, 40, 150}[r.IntN(4)]

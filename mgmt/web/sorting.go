@@ -15,37 +15,41 @@ import (
 // other table begin with the name of the table, such as port:state.
 type columns[R any] struct {
 	table string // name of the table, with a colon at its end; empty for the first table of a view
-	query.Table[R]
+	list  []sortColumn[R]
+}
+
+// A sortColumn has one of two functions.
+type sortColumn[R any] struct {
+	name   string
+	text   func(*R) string // "" is an unknown one
+	number func(*R) (v int64, known bool)
 }
 
 func columnsOf[R any](table string) *columns[R] {
 	if table != "" {
 		table += ":"
 	}
-	return &columns[R]{table, query.Table[R]{Rows: "columns"}}
+	return &columns[R]{table: table}
 }
 
 // text adds a column of texts; "" is an unknown one.
 func (c *columns[R]) text(name string, get func(*R) string) *columns[R] {
-	c.Fields = append(c.Fields, query.Field[R]{Name: c.table + name, Kind: query.Text,
-		Text: query.One(func(r *R) (string, bool) { s := get(r); return s, s != "" })})
+	c.list = append(c.list, sortColumn[R]{name: c.table + name, text: get})
 	return c
 }
 
 // number adds a column of numbers, each of which may be unknown.
 func (c *columns[R]) number(name string, get func(*R) (v float64, known bool)) *columns[R] {
-	c.Fields = append(c.Fields, query.Field[R]{Name: c.table + name, Kind: query.Count,
-		Number: query.One(func(r *R) (query.Range, bool) {
-			v, known := get(r)
-			return query.Exactly(ordered(v)), known && !math.IsNaN(v)
-		})})
+	c.list = append(c.list, sortColumn[R]{name: c.table + name, number: func(r *R) (int64, bool) {
+		v, known := get(r)
+		return ordered(v), known && !math.IsNaN(v)
+	}})
 	return c
 }
 
 // count adds a column of known numbers.
 func (c *columns[R]) count(name string, get func(*R) int64) *columns[R] {
-	c.Fields = append(c.Fields, query.Field[R]{Name: c.table + name, Kind: query.Count,
-		Number: query.One(func(r *R) (query.Range, bool) { return query.Exactly(get(r)), true })})
+	c.list = append(c.list, sortColumn[R]{name: c.table + name, number: func(r *R) (int64, bool) { return get(r), true }})
 	return c
 }
 
@@ -59,22 +63,55 @@ func ordered(v float64) int64 {
 }
 
 // sort sorts rows as the request asks for. Without a request their order stays.
+//
+// It sorts their indices, so that the language of queries is not compiled for each kind of row.
 func (c *columns[R]) sort(q *request, list []R) error {
-	order, err := c.Order(q.sortOf(c.table))
-	if err == nil && order != nil {
-		slices.SortStableFunc(list, func(a, b R) int { return order(&a, &b) })
+	t := query.Table[int]{Rows: "columns"}
+	for _, of := range c.list {
+		f := query.Field[int]{Name: of.name, Kind: query.Text}
+		if of.number != nil {
+			f.Kind = query.Count
+			f.Number = query.One(func(i *int) (query.Range, bool) {
+				v, known := of.number(&list[*i])
+				return query.Exactly(v), known
+			})
+		} else {
+			f.Text = query.One(func(i *int) (string, bool) {
+				s := of.text(&list[*i])
+				return s, s != ""
+			})
+		}
+		t.Fields = append(t.Fields, f)
 	}
-	return err
+	order, err := t.Order(q.sortOf(c.table))
+	if err != nil || order == nil {
+		return err
+	}
+	before := slices.Clone(list)
+	for to, from := range sorted(len(list), order) {
+		list[to] = before[from]
+	}
+	return nil
+}
+
+// sorted returns the numbers from 0 to n-1 in an order. Equal ones stay in sequence.
+func sorted(n int, order query.Order[int]) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return order(&a, &b) })
+	return list
 }
 
 // heads returns the headings of all columns, with their words.
 func (c *columns[R]) heads(q *request, words []string) (list []template.HTML) {
-	for i := range c.Fields {
+	for i, of := range c.list {
 		class := ""
-		if c.Fields[i].Kind.Number() {
+		if of.number != nil {
 			class = "n"
 		}
-		list = append(list, q.Head(c.Fields[i].Name, words[i], class))
+		list = append(list, q.Head(of.name, words[i], class))
 	}
 	return list
 }

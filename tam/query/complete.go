@@ -24,12 +24,17 @@ const mostCandidates = 100
 // the present rows; it may be nil. There is no candidate if the filter is wrong before its last word.
 func (t *Table[R]) Complete(text string, values func(field string) []string) Completion {
 	done, partial := splitLast(text)
-	c := Completion{From: len(done), Candidates: []Candidate{}}
 	p, err := t.parser(done)
 	if err != nil {
-		return c
+		return Completion{From: len(done), Candidates: []Candidate{}}
 	}
-	_, err = p.either()
+	return p.complete(partial, values)
+}
+
+// complete returns how the parser's text may continue with a word that begins with partial.
+func (p *parser) complete(partial string, values func(field string) []string) Completion {
+	c := Completion{From: len(p.text), Candidates: []Candidate{}}
+	_, err := p.either()
 	if p.peek().kind != endToken || err != nil && len(p.next) == 0 && p.hint == "" {
 		return c
 	}

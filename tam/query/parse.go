@@ -20,9 +20,6 @@ const (
 // String returns the outcome in small letters.
 func (v Verdict) String() string { return [...]string{"no", "unknown", "yes"}[min(v, Yes)] }
 
-// A match evaluates a part of a filter.
-type match[R any] func(*R) Verdict
-
 // A Filter selects rows.
 type Filter[R any] struct {
 	text  string
@@ -39,12 +36,14 @@ func (t *Table[R]) Filter(text string) (*Filter[R], error) {
 	if p.peek().kind == endToken {
 		return f, nil
 	}
-	if f.match, err = p.either(); err != nil {
+	e, err := p.either()
+	if err != nil {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != endToken {
 		return nil, p.wrong(t, "want and, or, or the end of the filter")
 	}
+	f.match = t.compile(e)
 	return f, nil
 }
 
@@ -77,9 +76,12 @@ func (f *Filter[R]) Select(ctx context.Context, rows []R) (selected []R, unknown
 	return selected, unknown, nil
 }
 
-// A parser compiles the tokens of a filter.
-type parser[R any] struct {
-	table  *Table[R]
+// A parser parses the tokens of a filter. It has no type parameter, because it would otherwise be compiled for each
+// kind of row.
+type parser struct {
+	rows   string // name of the rows in the plural
+	start  int64  // see Table.Start
+	fields []declaration
 	text   string
 	tokens []token
 	at     int
@@ -91,17 +93,32 @@ type parser[R any] struct {
 	valuesOf string // field whose values may follow
 }
 
-func (t *Table[R]) parser(text string) (*parser[R], error) {
+// A declaration is a field without the functions that read rows, and its index in the table.
+type declaration struct {
+	at         int
+	Name, Help string
+	Kind       Kind
+	Words      []string
+	Closed     bool
+	Spelling   *Spelling
+}
+
+func (t *Table[R]) parser(text string) (*parser, error) {
 	tokens, err := lex(text)
 	if err != nil {
 		return nil, err
 	}
-	return &parser[R]{table: t, text: text, tokens: tokens}, nil
+	p := &parser{rows: t.Rows, start: t.Start, text: text, tokens: tokens}
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		p.fields = append(p.fields, declaration{i, f.Name, f.Help, f.Kind, f.Words, f.Closed, f.Spelling})
+	}
+	return p, nil
 }
 
-func (p *parser[R]) peek() token { return p.tokens[p.at] }
+func (p *parser) peek() token { return p.tokens[p.at] }
 
-func (p *parser[R]) advance() token {
+func (p *parser) advance() token {
 	t := p.tokens[p.at]
 	if t.kind != endToken {
 		p.at++
@@ -109,7 +126,7 @@ func (p *parser[R]) advance() token {
 	return t
 }
 
-func (p *parser[R]) wrong(t token, format string, args ...any) error {
+func (p *parser) wrong(t token, format string, args ...any) error {
 	want := format
 	if len(args) > 0 {
 		want = fmt.Sprintf(format, args...)
@@ -118,14 +135,14 @@ func (p *parser[R]) wrong(t token, format string, args ...any) error {
 }
 
 // offer adds candidates for the place at the end of the filter.
-func (p *parser[R]) offer(list ...Candidate) {
+func (p *parser) offer(list ...Candidate) {
 	if p.peek().kind == endToken {
 		p.next = append(p.next, list...)
 	}
 }
 
 // accept takes the next token if it is this word of the language.
-func (p *parser[R]) accept(word, help string) bool {
+func (p *parser) accept(word, help string) bool {
 	p.offer(Candidate{word, help})
 	if !p.peek().word(word) {
 		return false
@@ -135,61 +152,36 @@ func (p *parser[R]) accept(word, help string) bool {
 }
 
 // either parses comparisons joined by or.
-func (p *parser[R]) either() (match[R], error) {
-	list, err := p.list("or", "either of both", p.both)
-	if err != nil || len(list) == 1 {
-		return first(list), err
-	}
-	return func(r *R) Verdict {
-		v := No
-		for _, m := range list {
-			if v = max(v, m(r)); v == Yes {
-				break
-			}
-		}
-		return v
-	}, nil
+func (p *parser) either() (*expression, error) {
+	return p.list(or, "or", "either of both", p.both)
 }
 
 // both parses comparisons joined by and.
-func (p *parser[R]) both() (match[R], error) {
-	list, err := p.list("and", "both of them", p.one)
-	if err != nil || len(list) == 1 {
-		return first(list), err
-	}
-	return func(r *R) Verdict {
-		v := Yes
-		for _, m := range list {
-			if v = min(v, m(r)); v == No {
-				break
-			}
-		}
-		return v
-	}, nil
+func (p *parser) both() (*expression, error) {
+	return p.list(and, "and", "both of them", p.one)
 }
 
-func first[R any](list []match[R]) match[R] {
-	if len(list) == 0 {
-		return nil
-	}
-	return list[0]
-}
-
-func (p *parser[R]) list(word, help string, part func() (match[R], error)) (list []match[R], err error) {
+// list parses one or more parts with a word between them.
+func (p *parser) list(how joint, word, help string, part func() (*expression, error)) (*expression, error) {
+	var list []*expression
 	for {
-		m, err := part()
+		e, err := part()
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, m)
-		if !p.accept(word, help) {
-			return list, nil
+		list = append(list, e)
+		if p.accept(word, help) {
+			continue
 		}
+		if len(list) == 1 {
+			return e, nil
+		}
+		return &expression{joint: how, parts: list}, nil
 	}
 }
 
 // one parses a comparison, a negated one, or a filter in parentheses.
-func (p *parser[R]) one() (match[R], error) {
+func (p *parser) one() (*expression, error) {
 	t := p.peek()
 	if p.depth++; p.depth > mostDepth {
 		return nil, p.wrong(t, "more than %d parentheses and nots inside each other", mostDepth)
@@ -197,14 +189,14 @@ func (p *parser[R]) one() (match[R], error) {
 	defer func() { p.depth-- }()
 	switch {
 	case p.accept("not", "the opposite"):
-		m, err := p.one()
+		e, err := p.one()
 		if err != nil {
 			return nil, err
 		}
-		return func(r *R) Verdict { return Yes - m(r) }, nil
+		return opposite(e), nil
 	case t.is("("):
 		p.advance()
-		m, err := p.either()
+		e, err := p.either()
 		if err != nil {
 			return nil, err
 		}
@@ -212,23 +204,23 @@ func (p *parser[R]) one() (match[R], error) {
 		if end := p.advance(); !end.is(")") {
 			return nil, p.wrong(end, "want and, or, or the ) of the ( at character %d", errorAt(p.text, t, "").Column)
 		}
-		return m, nil
+		return e, nil
 	}
 	p.offer(Candidate{"(", "what belongs together"})
 	return p.comparison()
 }
 
 // comparison parses a field with an operator and values.
-func (p *parser[R]) comparison() (match[R], error) {
-	for i := range p.table.Fields {
-		f := &p.table.Fields[i]
+func (p *parser) comparison() (*expression, error) {
+	for i := range p.fields {
+		f := &p.fields[i]
 		p.offer(Candidate{f.Name, f.Help})
 	}
 	t := p.advance()
 	if p.terms++; p.terms > mostTerms {
 		return nil, p.wrong(t, "more than %d comparisons", mostTerms)
 	}
-	f := p.table.Field(t.text)
+	f := p.field(t.text)
 	if t.kind != wordToken || f == nil {
 		return nil, p.wrong(t, "%s", p.wantField(t))
 	}
@@ -246,17 +238,29 @@ func (p *parser[R]) comparison() (match[R], error) {
 		}
 		negated = true
 	}
-	m, err := p.operation(f, op)
+	e, err := p.operation(f, op)
 	if err == nil && (negated || op.is("!=") || op.is("!~")) {
-		is := m
-		m = func(r *R) Verdict { return Yes - is(r) }
+		e = opposite(e)
 	}
-	return m, err
+	return e, err
+}
+
+// field returns the field of this name, or nil.
+func (p *parser) field(name string) *declaration {
+	for i := range p.fields {
+		if p.fields[i].Name == name {
+			return &p.fields[i]
+		}
+	}
+	return nil
 }
 
 // wantField describes the fields, for a word that is none.
-func (p *parser[R]) wantField(t token) string {
-	all := p.table.names()
+func (p *parser) wantField(t token) string {
+	var all []string
+	for i := range p.fields {
+		all = append(all, p.fields[i].Name)
+	}
 	want := "want one of the fields " + strings.Join(all, ", ")
 	if t.kind != wordToken {
 		return want
@@ -264,11 +268,11 @@ func (p *parser[R]) wantField(t token) string {
 	if near := nearest(t.text, all); near != "" {
 		want = "perhaps " + near + "? " + want
 	}
-	return p.table.Rows + " have no such field: " + want
+	return p.rows + " have no such field: " + want
 }
 
 // operatorFollows reports whether the next token begins an operation on a field.
-func (p *parser[R]) operatorFollows() bool {
+func (p *parser) operatorFollows() bool {
 	t := p.peek()
 	return t.kind == signToken && !t.is(")") && !t.is("(") && !t.is(",") || t.word("is") || t.word("in") ||
 		t.kind == wordToken && !reserved[strings.ToLower(t.text)] || t.kind == quoteToken ||
@@ -294,7 +298,7 @@ var operatorHelp = map[string]string{
 	"not in": "none of several", "is": "known, unknown or none",
 }
 
-func (p *parser[R]) operators(f *Field[R]) (list []Candidate) {
+func (p *parser) operators(f *declaration) (list []Candidate) {
 	for _, o := range operatorsOf(f.Kind) {
 		list = append(list, Candidate{o, operatorHelp[o]})
 	}
@@ -302,7 +306,7 @@ func (p *parser[R]) operators(f *Field[R]) (list []Candidate) {
 }
 
 // operation parses the values behind an operator.
-func (p *parser[R]) operation(f *Field[R], op token) (match[R], error) {
+func (p *parser) operation(f *declaration, op token) (*expression, error) {
 	have := operatorsOf(f.Kind)
 	word := strings.ToLower(op.text)
 	if op.kind != signToken && op.kind != wordToken || !slices.Contains(have, word) {
@@ -322,7 +326,7 @@ func (p *parser[R]) operation(f *Field[R], op token) (match[R], error) {
 }
 
 // state parses the word behind is.
-func (p *parser[R]) state(f *Field[R]) (match[R], error) {
+func (p *parser) state(f *declaration) (*expression, error) {
 	p.offer(Candidate{"known", "all of its values are known"}, Candidate{"unknown", "a value is unknown"},
 		Candidate{"none", "it is known that there is no value"})
 	t := p.advance()
@@ -330,34 +334,19 @@ func (p *parser[R]) state(f *Field[R]) (match[R], error) {
 	if negated {
 		t = p.advance()
 	}
-	var m match[R]
+	e := &expression{field: f.at}
 	switch {
 	case t.word("known"):
-		m = func(r *R) Verdict { return verdict(f.has(r, 0) && f.whole(r, f.count(r))) }
+		e.joint = known
 	case t.word("unknown"):
-		m = func(r *R) Verdict { return verdict(!f.whole(r, f.count(r))) }
+		e.joint = unknown
 	case t.word("none"):
-		m = func(r *R) Verdict { return verdict(!f.has(r, 0) && f.whole(r, 0)) }
+		e.joint = none
 	default:
 		return nil, p.wrong(t, "want known, unknown or none")
 	}
 	if negated {
-		return func(r *R) Verdict { return Yes - m(r) }, nil
+		return opposite(e), nil
 	}
-	return m, nil
-}
-
-// count returns the number of values in a row.
-func (f *Field[R]) count(r *R) (n int) {
-	for f.has(r, n) {
-		n++
-	}
-	return n
-}
-
-func verdict(b bool) Verdict {
-	if b {
-		return Yes
-	}
-	return No
+	return e, nil
 }

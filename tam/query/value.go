@@ -12,7 +12,7 @@ import (
 )
 
 // value takes the next token as a value of a field.
-func (p *parser[R]) value(f *Field[R]) (token, error) {
+func (p *parser) value(f *declaration) (token, error) {
 	p.offerValues(f)
 	t := p.advance()
 	if t.kind == quoteToken || t.kind == wordToken && !reserved[strings.ToLower(t.text)] {
@@ -26,7 +26,7 @@ func (p *parser[R]) value(f *Field[R]) (token, error) {
 }
 
 // offerValues adds the known values of a field to the candidates.
-func (p *parser[R]) offerValues(f *Field[R]) {
+func (p *parser) offerValues(f *declaration) {
 	words := f.Words
 	if f.Kind == Boolean {
 		words = []string{"yes", "no"}
@@ -40,7 +40,7 @@ func (p *parser[R]) offerValues(f *Field[R]) {
 }
 
 // wantValue describes the values of a field.
-func (p *parser[R]) wantValue(f *Field[R]) string {
+func (p *parser) wantValue(f *declaration) string {
 	switch f.Kind {
 	case Text:
 		if f.Closed {
@@ -62,7 +62,7 @@ func (p *parser[R]) wantValue(f *Field[R]) string {
 	case Share:
 		return "a percentage such as 0.1%"
 	case Time:
-		if p.table.Start != 0 {
+		if p.start != 0 {
 			return "a time since the start, such as 5.5ms, or as 2026-03-01T12:00:00Z"
 		}
 		return "a time such as 2026-03-01T12:00:00Z"
@@ -70,61 +70,8 @@ func (p *parser[R]) wantValue(f *Field[R]) string {
 	return "a whole number such as 1000, 10k or 2M"
 }
 
-// anyText returns a match for rows with a text that meets a test.
-func (f *Field[R]) anyText(test func(string) bool) match[R] {
-	return func(r *R) Verdict {
-		for i := 0; ; i++ {
-			x, ok := f.Text(r, i)
-			if !ok {
-				return f.rest(r, i, No)
-			}
-			if test(x) {
-				return Yes
-			}
-		}
-	}
-}
-
-// anyNumber returns a match for rows with a number that meets a test.
-func (f *Field[R]) anyNumber(test func(Range) Verdict) match[R] {
-	return func(r *R) Verdict {
-		v := No
-		for i := 0; ; i++ {
-			x, ok := f.Number(r, i)
-			if !ok {
-				return f.rest(r, i, v)
-			}
-			if v = max(v, test(x)); v == Yes {
-				return Yes
-			}
-		}
-	}
-}
-
-func (f *Field[R]) anyAddress(test func(netip.Addr) bool) match[R] {
-	return func(r *R) Verdict {
-		for i := 0; ; i++ {
-			x, ok := f.Address(r, i)
-			if !ok {
-				return f.rest(r, i, No)
-			}
-			if test(x.Unmap()) {
-				return Yes
-			}
-		}
-	}
-}
-
-// rest returns the outcome for a row whose n known values lead to v.
-func (f *Field[R]) rest(r *R, n int, v Verdict) Verdict {
-	if !f.whole(r, n) {
-		return max(v, Unknown)
-	}
-	return v
-}
-
 // equal parses the value behind = or !=.
-func (p *parser[R]) equal(f *Field[R]) (match[R], error) {
+func (p *parser) equal(f *declaration) (*expression, error) {
 	t, err := p.value(f)
 	if err != nil {
 		return nil, err
@@ -156,7 +103,7 @@ func (p *parser[R]) equal(f *Field[R]) (match[R], error) {
 }
 
 // textOf returns the text of a value, or an error if the field cannot have it.
-func (p *parser[R]) textOf(f *Field[R], t token) (string, error) {
+func (p *parser) textOf(f *declaration, t token) (string, error) {
 	words, closed := f.Words, f.Closed
 	if f.Kind == Boolean {
 		words, closed = []string{"yes", "no"}, true
@@ -186,7 +133,7 @@ func within(r Range, low, high int64) Verdict {
 }
 
 // order parses the number behind an operator that compares sizes.
-func (p *parser[R]) order(f *Field[R], op string) (match[R], error) {
+func (p *parser) order(f *declaration, op string) (*expression, error) {
 	t, err := p.value(f)
 	if err != nil {
 		return nil, err
@@ -217,7 +164,7 @@ func (p *parser[R]) order(f *Field[R], op string) (match[R], error) {
 }
 
 // expression parses the regular expression behind ~.
-func (p *parser[R]) expression(f *Field[R]) (match[R], error) {
+func (p *parser) expression(f *declaration) (*expression, error) {
 	t, err := p.value(f)
 	if err != nil {
 		return nil, err
@@ -255,7 +202,7 @@ func sizeOf(re *syntax.Regexp) int {
 }
 
 // in parses one value, or several in parentheses.
-func (p *parser[R]) in(f *Field[R]) (match[R], error) {
+func (p *parser) in(f *declaration) (*expression, error) {
 	var tokens []token
 	p.offer(Candidate{"(", "several values"})
 	if open := p.peek(); !open.is("(") {
@@ -300,7 +247,7 @@ func (p *parser[R]) in(f *Field[R]) (match[R], error) {
 }
 
 // inRanges parses numbers, and ranges such as 80..90, both ends included.
-func (p *parser[R]) inRanges(f *Field[R], tokens []token) (match[R], error) {
+func (p *parser) inRanges(f *declaration, tokens []token) (*expression, error) {
 	var list []Range
 	for _, t := range tokens {
 		low, high, two := strings.Cut(t.text, "..")
@@ -354,7 +301,7 @@ func union(list []Range) []Range {
 const mappedBits = 96
 
 // inPrefixes parses addresses and prefixes.
-func (p *parser[R]) inPrefixes(f *Field[R], tokens []token) (match[R], error) {
+func (p *parser) inPrefixes(f *declaration, tokens []token) (*expression, error) {
 	var list []netip.Prefix
 	for _, t := range tokens {
 		x, err := netip.ParsePrefix(t.text)
@@ -393,13 +340,13 @@ var units = map[Kind]map[string]int64{
 }
 
 // number returns the value of a text, in the unit of its field.
-func (p *parser[R]) number(f *Field[R], t token, text string) (int64, error) {
+func (p *parser) number(f *declaration, t token, text string) (int64, error) {
 	kind, start := f.Kind, int64(0)
 	if kind == Time {
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil && at.Year() > 1677 && at.Year() < 2262 {
 			return at.UnixNano(), nil
 		}
-		if kind, start = Duration, p.table.Start; start == 0 {
+		if kind, start = Duration, p.start; start == 0 {
 			return 0, p.wrong(t, "want %s", p.wantValue(f))
 		}
 	}

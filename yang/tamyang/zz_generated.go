@@ -61,6 +61,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
@@ -118,18 +119,18 @@ type UnionUnsupported struct {
 	Value interface{}
 }
 
-var (
-	SchemaTree map[string]*yang.Entry
-	ΛEnumTypes map[string][]reflect.Type
-)
+var ΛEnumTypes map[string][]reflect.Type
 
-func init() {
-	var err error
-	initΛEnumTypes()
-	if SchemaTree, err = UnzipSchema(); err != nil {
+func init() { initΛEnumTypes() }
+
+// schemaTree returns the schema of each struct, by the struct's name.
+var schemaTree = sync.OnceValue(func() map[string]*yang.Entry {
+	tree, err := UnzipSchema()
+	if err != nil {
 		panic("schema error: " + err.Error())
 	}
-}
+	return tree
+})
 
 // Schema returns the details of the generated schema.
 func Schema() (*ytypes.Schema, error) {
@@ -164,7 +165,7 @@ func UnzipSchema() (map[string]*yang.Entry, error) {
 // thrown for unknown fields in the input JSON.
 func Unmarshal(data []byte, destStruct ygot.GoStruct, opts ...ytypes.UnmarshalOpt) error {
 	tn := reflect.TypeOf(destStruct).Elem().Name()
-	schema, ok := SchemaTree[tn]
+	schema, ok := schemaTree()[tn]
 	if !ok {
 		return fmt.Errorf("could not find schema for type %s", tn)
 	}
@@ -523,7 +524,7 @@ func (*Device) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *Device) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["Device"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["Device"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -559,7 +560,7 @@ func (*OpenconfigAcl_Acl) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -642,7 +643,7 @@ func (t *OpenconfigAcl_Acl_AclSets) NewAclSet(Name string, Type E_OpenconfigAcl_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -691,7 +692,7 @@ func (t *OpenconfigAcl_Acl_AclSets_AclSet) ΛListKeyMap() (map[string]interface{
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -753,7 +754,7 @@ func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries) NewAclEntry(SequenceId uin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -806,7 +807,7 @@ func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry) ΛListKeyMap() (m
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -842,7 +843,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -877,7 +878,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -912,7 +913,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Actions_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -947,7 +948,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -984,7 +985,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1022,7 +1023,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1090,7 +1091,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1126,7 +1127,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1162,7 +1163,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_Icmpv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1200,7 +1201,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1269,7 +1270,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1307,7 +1308,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1375,7 +1376,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1411,7 +1412,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1447,7 +1448,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_Icmpv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1485,7 +1486,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1553,7 +1554,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1588,7 +1589,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1655,7 +1656,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_L2_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1724,7 +1725,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1760,7 +1761,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1799,7 +1800,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -1916,7 +1917,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State) IsY
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_AclEntries_AclEntry_Transport_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2031,7 +2032,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2069,7 +2070,7 @@ func (*OpenconfigAcl_Acl_AclSets_AclSet_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_AclSets_AclSet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_AclSets_AclSet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_AclSets_AclSet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2131,7 +2132,7 @@ func (t *OpenconfigAcl_Acl_Interfaces) NewInterface(Id string) (*OpenconfigAcl_A
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2180,7 +2181,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2215,7 +2216,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2300,7 +2301,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets) NewEgressAclSet(S
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2350,7 +2351,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet) ΛLi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2386,7 +2387,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2422,7 +2423,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_EgressAclSets_EgressAclSet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2507,7 +2508,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets) NewIngressAclSet
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2557,7 +2558,7 @@ func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet) Λ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2593,7 +2594,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2629,7 +2630,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_IngressAclSets_IngressAclSet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2665,7 +2666,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2701,7 +2702,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2737,7 +2738,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2772,7 +2773,7 @@ func (*OpenconfigAcl_Acl_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2807,7 +2808,7 @@ func (*OpenconfigAcl_Acl_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2867,7 +2868,7 @@ func (t *OpenconfigAcl_Acl_Tables) NewTable(Name string) (*OpenconfigAcl_Acl_Tab
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2913,7 +2914,7 @@ func (t *OpenconfigAcl_Acl_Tables_Table) ΛListKeyMap() (map[string]interface{},
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -2975,7 +2976,7 @@ func (t *OpenconfigAcl_Acl_Tables_Table_Rules) NewRule(RuleName string) (*Openco
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_Rules) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_Rules"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_Rules"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3022,7 +3023,7 @@ func (t *OpenconfigAcl_Acl_Tables_Table_Rules_Rule) ΛListKeyMap() (map[string]i
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_Rules_Rule) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_Rules_Rule"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_Rules_Rule"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3065,7 +3066,7 @@ func (*OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_Rules_Rule_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3108,7 +3109,7 @@ func (*OpenconfigAcl_Acl_Tables_Table_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigAcl_Acl_Tables_Table_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigAcl_Acl_Tables_Table_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigAcl_Acl_Tables_Table_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3170,7 +3171,7 @@ func (t *OpenconfigInterfaces_Interfaces) NewInterface(Name string) (*Openconfig
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3225,7 +3226,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface) ΛListKeyMap() (map[string]i
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3263,7 +3264,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3301,7 +3302,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3363,7 +3364,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members) NewMembe
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3411,7 +3412,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member) �
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3447,7 +3448,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Conf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3497,7 +3498,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3535,7 +3536,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_Members_Member_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3579,7 +3580,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_State) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3615,7 +3616,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3653,7 +3654,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3725,7 +3726,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Aggregation_SwitchedVlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3794,7 +3795,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_BreakoutMode) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3856,7 +3857,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups) NewGroup
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3904,7 +3905,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group) Λ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3941,7 +3942,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -3982,7 +3983,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4021,7 +4022,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4058,7 +4059,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4097,7 +4098,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4138,7 +4139,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_State) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4177,7 +4178,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4213,7 +4214,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4251,7 +4252,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4323,7 +4324,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Ethernet_SwitchedVlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4392,7 +4393,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Rates) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Rates) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Rates"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Rates"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4430,7 +4431,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Rates_State) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Rates_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Rates_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Rates_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4467,7 +4468,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4505,7 +4506,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4567,7 +4568,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4616,7 +4617,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Add
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4653,7 +4654,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4691,7 +4692,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4727,7 +4728,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4789,7 +4790,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4838,7 +4839,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Nei
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4875,7 +4876,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4913,7 +4914,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4949,7 +4950,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -4987,7 +4988,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5049,7 +5050,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5098,7 +5099,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Add
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5136,7 +5137,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5175,7 +5176,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Addre
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5211,7 +5212,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5273,7 +5274,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors) Ne
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5322,7 +5323,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Nei
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5359,7 +5360,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5397,7 +5398,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neigh
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5433,7 +5434,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5468,7 +5469,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_RoutedVlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5564,7 +5565,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5619,7 +5620,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_State_Counters) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5681,7 +5682,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces) NewSubinterfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5731,7 +5732,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface) �
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5768,7 +5769,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Conf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5806,7 +5807,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5869,7 +5870,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5918,7 +5919,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5955,7 +5956,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -5993,7 +5994,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6030,7 +6031,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6093,7 +6094,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6142,7 +6143,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6179,7 +6180,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6217,7 +6218,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6254,7 +6255,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6292,7 +6293,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6355,7 +6356,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6404,7 +6405,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6442,7 +6443,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6481,7 +6482,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6518,7 +6519,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6581,7 +6582,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6630,7 +6631,7 @@ func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ip
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6667,7 +6668,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6705,7 +6706,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6742,7 +6743,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6784,7 +6785,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6827,7 +6828,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_Stat
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Subinterfaces_Subinterface_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6862,7 +6863,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Wire) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Wire) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Wire"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Wire"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6954,7 +6955,7 @@ func (*OpenconfigInterfaces_Interfaces_Interface_Wire_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigInterfaces_Interfaces_Interface_Wire_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigInterfaces_Interfaces_Interface_Wire_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigInterfaces_Interfaces_Interface_Wire_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -6989,7 +6990,7 @@ func (*OpenconfigLacp_Lacp) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7049,7 +7050,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces) NewInterface(Name string) (*OpenconfigL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7098,7 +7099,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces_Interface) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7137,7 +7138,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7199,7 +7200,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members) NewMember(Interface s
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7247,7 +7248,7 @@ func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7282,7 +7283,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7332,7 +7333,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7370,7 +7371,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_Members_Member_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7409,7 +7410,7 @@ func (*OpenconfigLacp_Lacp_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLacp_Lacp_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLacp_Lacp_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLacp_Lacp_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7446,7 +7447,7 @@ func (*OpenconfigLldp_Lldp) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7480,7 +7481,7 @@ func (*OpenconfigLldp_Lldp_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7540,7 +7541,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces) NewInterface(Name string) (*OpenconfigL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7589,7 +7590,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7625,7 +7626,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7687,7 +7688,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors) NewNeighbor(Id stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7735,7 +7736,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor) ΛListKeyM
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7797,7 +7798,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilitie
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7842,7 +7843,7 @@ func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilitie
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7879,7 +7880,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_Capabilities_Capability_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7922,7 +7923,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7958,7 +7959,7 @@ func (*OpenconfigLldp_Lldp_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -7997,7 +7998,7 @@ func (*OpenconfigLldp_Lldp_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigLldp_Lldp_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigLldp_Lldp_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigLldp_Lldp_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8057,7 +8058,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances) NewNetworkInstance(Name str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8110,7 +8111,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance) ΛListKeyMa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8149,7 +8150,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8186,7 +8187,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8222,7 +8223,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8285,7 +8286,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8330,7 +8331,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8367,7 +8368,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8403,7 +8404,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv4Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8439,7 +8440,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8502,7 +8503,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8547,7 +8548,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSumm
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8584,7 +8585,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8620,7 +8621,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummar
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_AftSummaries_Ipv6Unicast_Protocols_Protocol_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8683,7 +8684,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8731,7 +8732,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8770,7 +8771,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unica
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv4Unicast_Ipv4Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8833,7 +8834,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8881,7 +8882,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8920,7 +8921,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unica
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_Ipv6Unicast_Ipv6Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -8983,7 +8984,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9032,7 +9033,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9095,7 +9096,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9143,7 +9144,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9180,7 +9181,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_NextHops_NextHop_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9216,7 +9217,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHopGroups_NextHopGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9278,7 +9279,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9327,7 +9328,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHop
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9363,7 +9364,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9400,7 +9401,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9438,7 +9439,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Afts_NextHops_NextHop_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9474,7 +9475,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9509,7 +9510,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9544,7 +9545,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9631,7 +9632,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9687,7 +9688,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9724,7 +9725,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9760,7 +9761,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9796,7 +9797,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9832,7 +9833,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_Interface_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9870,7 +9871,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_E
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Fdb_MacTable_Entries_Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9932,7 +9933,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -9981,7 +9982,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10019,7 +10020,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10057,7 +10058,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10143,7 +10144,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols) N
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10196,7 +10197,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10234,7 +10235,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10272,7 +10273,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10335,7 +10336,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10385,7 +10386,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10421,7 +10422,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10484,7 +10485,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10534,7 +10535,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Pr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10573,7 +10574,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10642,7 +10643,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10679,7 +10680,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10716,7 +10717,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10755,7 +10756,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_NextHops_NextHop_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10823,7 +10824,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Prot
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Protocols_Protocol_StaticRoutes_Static_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10859,7 +10860,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10921,7 +10922,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans) NewVl
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -10969,7 +10970,7 @@ func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11007,7 +11008,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Con
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11045,7 +11046,7 @@ func (*OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_Sta
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigNetworkInstance_NetworkInstances_NetworkInstance_Vlans_Vlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11107,7 +11108,7 @@ func (t *OpenconfigPlatform_Components) NewComponent(Name string) (*OpenconfigPl
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11156,7 +11157,7 @@ func (t *OpenconfigPlatform_Components_Component) ΛListKeyMap() (map[string]int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11191,7 +11192,7 @@ func (*OpenconfigPlatform_Components_Component_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11228,7 +11229,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11263,7 +11264,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11299,7 +11300,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11336,7 +11337,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_PipelineCounters_ControlPlaneTraffic_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11371,7 +11372,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11406,7 +11407,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11469,7 +11470,7 @@ func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_R
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11518,7 +11519,7 @@ func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_R
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11554,7 +11555,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Res
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11595,7 +11596,7 @@ func (*OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Res
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_IntegratedCircuit_Utilization_Resources_Resource_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11630,7 +11631,7 @@ func (*OpenconfigPlatform_Components_Component_Port) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11665,7 +11666,7 @@ func (*OpenconfigPlatform_Components_Component_Port_BreakoutMode) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11727,7 +11728,7 @@ func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups) NewGr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11775,7 +11776,7 @@ func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11814,7 +11815,7 @@ func (*OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Co
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11853,7 +11854,7 @@ func (*OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_St
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Port_BreakoutMode_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11897,7 +11898,7 @@ func (*OpenconfigPlatform_Components_Component_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -11987,7 +11988,7 @@ func (t *OpenconfigPlatform_Components_Component_Subcomponents) NewSubcomponent(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12035,7 +12036,7 @@ func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent) ΛL
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12070,7 +12071,7 @@ func (*OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12105,7 +12106,7 @@ func (*OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigPlatform_Components_Component_Subcomponents_Subcomponent_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12145,7 +12146,7 @@ func (*OpenconfigQos_Qos) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12205,7 +12206,7 @@ func (t *OpenconfigQos_Qos_Classifiers) NewClassifier(Name string) (*OpenconfigQ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12252,7 +12253,7 @@ func (t *OpenconfigQos_Qos_Classifiers_Classifier) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12288,7 +12289,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12324,7 +12325,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12386,7 +12387,7 @@ func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms) NewTerm(Id string) (*Op
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12436,7 +12437,7 @@ func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12472,7 +12473,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12507,7 +12508,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12542,7 +12543,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Actions_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12578,7 +12579,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12614,7 +12615,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12649,7 +12650,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12684,7 +12685,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12720,7 +12721,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12755,7 +12756,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12790,7 +12791,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Conditions_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12825,7 +12826,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12860,7 +12861,7 @@ func (*OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Classifiers_Classifier_Terms_Term_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12922,7 +12923,7 @@ func (t *OpenconfigQos_Qos_ForwardingGroups) NewForwardingGroup(Name string) (*O
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -12970,7 +12971,7 @@ func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup) ΛListKeyMap() (map
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13006,7 +13007,7 @@ func (*OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13042,7 +13043,7 @@ func (*OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_ForwardingGroups_ForwardingGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13104,7 +13105,7 @@ func (t *OpenconfigQos_Qos_Interfaces) NewInterface(InterfaceId string) (*Openco
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13153,7 +13154,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13188,7 +13189,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13223,7 +13224,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Input) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13285,7 +13286,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers) NewClassifier
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13330,7 +13331,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier) Λ
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13366,7 +13367,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Confi
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13402,7 +13403,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Input_Classifiers_Classifier_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13437,7 +13438,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13472,7 +13473,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_InterfaceRef_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13508,7 +13509,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13570,7 +13571,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues) NewQueue(Name str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13618,7 +13619,7 @@ func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue) ΛListKeyMa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13654,7 +13655,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13696,7 +13697,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_Queues_Queue_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13732,7 +13733,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13767,7 +13768,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config) IsY
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13802,7 +13803,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_Output_SchedulerPolicy_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13837,7 +13838,7 @@ func (*OpenconfigQos_Qos_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13899,7 +13900,7 @@ func (t *OpenconfigQos_Qos_QueueManagementProfiles) NewQueueManagementProfile(Na
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13948,7 +13949,7 @@ func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile) ΛLis
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -13983,7 +13984,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14022,7 +14023,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State) I
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14057,7 +14058,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14094,7 +14095,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14134,7 +14135,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14174,7 +14175,7 @@ func (*OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uni
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_QueueManagementProfiles_QueueManagementProfile_Wred_Uniform_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14236,7 +14237,7 @@ func (t *OpenconfigQos_Qos_Queues) NewQueue(Name string) (*OpenconfigQos_Qos_Que
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14282,7 +14283,7 @@ func (t *OpenconfigQos_Qos_Queues_Queue) ΛListKeyMap() (map[string]interface{},
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues_Queue) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues_Queue"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues_Queue"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14318,7 +14319,7 @@ func (*OpenconfigQos_Qos_Queues_Queue_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues_Queue_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues_Queue_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues_Queue_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14354,7 +14355,7 @@ func (*OpenconfigQos_Qos_Queues_Queue_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_Queues_Queue_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_Queues_Queue_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_Queues_Queue_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14416,7 +14417,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies) NewSchedulerPolicy(Name string) (*
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14465,7 +14466,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14500,7 +14501,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14562,7 +14563,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers) NewSche
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14611,7 +14612,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Schedule
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14648,7 +14649,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14711,7 +14712,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Schedule
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14760,7 +14761,7 @@ func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Schedule
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14799,7 +14800,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14838,7 +14839,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_Inputs_Input_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14875,7 +14876,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_Schedulers_Scheduler_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14910,7 +14911,7 @@ func (*OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigQos_Qos_SchedulerPolicies_SchedulerPolicy_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14945,7 +14946,7 @@ func (*OpenconfigSampling_Sampling) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -14981,7 +14982,7 @@ func (*OpenconfigSampling_Sampling_Sflow) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15066,7 +15067,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Collectors) NewCollector(Address stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15120,7 +15121,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors_Collector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors_Collector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15157,7 +15158,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15194,7 +15195,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15232,7 +15233,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15294,7 +15295,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Interfaces) NewInterface(Name string)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15342,7 +15343,7 @@ func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15380,7 +15381,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15419,7 +15420,7 @@ func (*OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15459,7 +15460,7 @@ func (*OpenconfigSampling_Sampling_Sflow_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSampling_Sampling_Sflow_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSampling_Sampling_Sflow_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSampling_Sampling_Sflow_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15503,7 +15504,7 @@ func (*OpenconfigSystem_System) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15563,7 +15564,7 @@ func (t *OpenconfigSystem_System_Alarms) NewAlarm(Id string) (*OpenconfigSystem_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Alarms) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Alarms"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Alarms"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15610,7 +15611,7 @@ func (t *OpenconfigSystem_System_Alarms_Alarm) ΛListKeyMap() (map[string]interf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Alarms_Alarm) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Alarms_Alarm"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Alarms_Alarm"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15650,7 +15651,7 @@ func (*OpenconfigSystem_System_Alarms_Alarm_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Alarms_Alarm_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Alarms_Alarm_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Alarms_Alarm_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15716,7 +15717,7 @@ func (*OpenconfigSystem_System_Clock) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Clock) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Clock"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Clock"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15749,7 +15750,7 @@ func (*OpenconfigSystem_System_Clock_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Clock_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Clock_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Clock_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15784,7 +15785,7 @@ func (*OpenconfigSystem_System_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15846,7 +15847,7 @@ func (t *OpenconfigSystem_System_Cpus) NewCpu(Index OpenconfigSystem_System_Cpus
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15888,7 +15889,7 @@ func (t *OpenconfigSystem_System_Cpus_Cpu) ΛListKeyMap() (map[string]interface{
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus_Cpu) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus_Cpu"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus_Cpu"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -15955,7 +15956,7 @@ func (*OpenconfigSystem_System_Cpus_Cpu_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus_Cpu_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus_Cpu_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus_Cpu_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16006,7 +16007,7 @@ func (*OpenconfigSystem_System_Cpus_Cpu_State_Total) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Cpus_Cpu_State_Total) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Cpus_Cpu_State_Total"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Cpus_Cpu_State_Total"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16041,7 +16042,7 @@ func (*OpenconfigSystem_System_Dns) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Dns) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Dns"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Dns"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16074,7 +16075,7 @@ func (*OpenconfigSystem_System_Dns_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Dns_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Dns_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Dns_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16109,7 +16110,7 @@ func (*OpenconfigSystem_System_Memory) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Memory) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Memory"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Memory"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16147,7 +16148,7 @@ func (*OpenconfigSystem_System_Memory_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Memory_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Memory_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Memory_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16209,7 +16210,7 @@ func (t *OpenconfigSystem_System_MountPoints) NewMountPoint(Name string) (*Openc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_MountPoints) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_MountPoints"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_MountPoints"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16256,7 +16257,7 @@ func (t *OpenconfigSystem_System_MountPoints_MountPoint) ΛListKeyMap() (map[str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_MountPoints_MountPoint) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_MountPoints_MountPoint"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_MountPoints_MountPoint"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16294,7 +16295,7 @@ func (*OpenconfigSystem_System_MountPoints_MountPoint_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_MountPoints_MountPoint_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_MountPoints_MountPoint_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_MountPoints_MountPoint_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16356,7 +16357,7 @@ func (t *OpenconfigSystem_System_Processes) NewProcess(Pid uint64) (*OpenconfigS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Processes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Processes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Processes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16403,7 +16404,7 @@ func (t *OpenconfigSystem_System_Processes_Process) ΛListKeyMap() (map[string]i
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Processes_Process) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Processes_Process"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Processes_Process"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16445,7 +16446,7 @@ func (*OpenconfigSystem_System_Processes_Process_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Processes_Process_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Processes_Process_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Processes_Process_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16485,7 +16486,7 @@ func (*OpenconfigSystem_System_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16518,7 +16519,7 @@ func (*OpenconfigSystem_System_Utilization) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16580,7 +16581,7 @@ func (t *OpenconfigSystem_System_Utilization_Resources) NewResource(Name string)
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16628,7 +16629,7 @@ func (t *OpenconfigSystem_System_Utilization_Resources_Resource) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources_Resource) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources_Resource"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources_Resource"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16663,7 +16664,7 @@ func (*OpenconfigSystem_System_Utilization_Resources_Resource_Config) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources_Resource_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources_Resource_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16701,7 +16702,7 @@ func (*OpenconfigSystem_System_Utilization_Resources_Resource_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigSystem_System_Utilization_Resources_Resource_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigSystem_System_Utilization_Resources_Resource_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigSystem_System_Utilization_Resources_Resource_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16754,7 +16755,7 @@ func (*OpenconfigTam_Tam) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16841,7 +16842,7 @@ func (t *OpenconfigTam_Tam_AltMarkResults) NewAltMarkResult(Path string, From st
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16900,7 +16901,7 @@ func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult) ΛListKeyMap() (map[str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults_AltMarkResult"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults_AltMarkResult"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16954,7 +16955,7 @@ func (*OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -16992,7 +16993,7 @@ func (*OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window) IsYANGGoStru
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkResults_AltMarkResult_State_Window"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17054,7 +17055,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions) NewAltMarkSession(Name string) (*Ope
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17103,7 +17104,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession) ΛListKeyMap() (map[s
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17157,7 +17158,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17219,7 +17220,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods) NewPeriod(Num
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17266,7 +17267,7 @@ func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period) ΛList
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17318,7 +17319,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State) Is
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_Periods_Period_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17385,7 +17386,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17437,7 +17438,7 @@ func (*OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_AltMarkSessions_AltMarkSession_State_LastPeriod"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17499,7 +17500,7 @@ func (t *OpenconfigTam_Tam_Collectors) NewCollector(Name string) (*OpenconfigTam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17545,7 +17546,7 @@ func (t *OpenconfigTam_Tam_Collectors_Collector) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors_Collector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors_Collector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors_Collector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17584,7 +17585,7 @@ func (*OpenconfigTam_Tam_Collectors_Collector_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors_Collector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors_Collector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors_Collector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17628,7 +17629,7 @@ func (*OpenconfigTam_Tam_Collectors_Collector_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Collectors_Collector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Collectors_Collector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Collectors_Collector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17664,7 +17665,7 @@ func (*OpenconfigTam_Tam_Device) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Device) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Device"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Device"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17699,7 +17700,7 @@ func (*OpenconfigTam_Tam_Device_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Device_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Device_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Device_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17741,7 +17742,7 @@ func (*OpenconfigTam_Tam_Device_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Device_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Device_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Device_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17803,7 +17804,7 @@ func (t *OpenconfigTam_Tam_DropMonitorSessions) NewDropMonitorSession(Name strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17851,7 +17852,7 @@ func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17895,7 +17896,7 @@ func (*OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17950,7 +17951,7 @@ func (*OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -17995,7 +17996,7 @@ func (*OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_DropMonitorSessions_DropMonitorSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18057,7 +18058,7 @@ func (t *OpenconfigTam_Tam_Features) NewFeature(FeatureRef E_OpenconfigTam_Featu
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Features) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Features"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Features"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18117,7 +18118,7 @@ func (t *OpenconfigTam_Tam_FeaturesState) NewFeature(FeatureRef E_OpenconfigTam_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FeaturesState) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FeaturesState"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FeaturesState"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18161,7 +18162,7 @@ func (t *OpenconfigTam_Tam_FeaturesState_Feature) ΛListKeyMap() (map[string]int
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FeaturesState_Feature) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FeaturesState_Feature"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FeaturesState_Feature"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18199,7 +18200,7 @@ func (*OpenconfigTam_Tam_FeaturesState_Feature_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FeaturesState_Feature_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FeaturesState_Feature_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FeaturesState_Feature_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18243,7 +18244,7 @@ func (t *OpenconfigTam_Tam_Features_Feature) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Features_Feature) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Features_Feature"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Features_Feature"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18279,7 +18280,7 @@ func (*OpenconfigTam_Tam_Features_Feature_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Features_Feature_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Features_Feature_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Features_Feature_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18341,7 +18342,7 @@ func (t *OpenconfigTam_Tam_Flowgroups) NewFlowgroup(Name string) (*OpenconfigTam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18391,7 +18392,7 @@ func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18431,7 +18432,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18467,7 +18468,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18506,7 +18507,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18545,7 +18546,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv4_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18581,7 +18582,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18621,7 +18622,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18661,7 +18662,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Ipv6_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18697,7 +18698,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_L2) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_L2) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18736,7 +18737,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18775,7 +18776,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_L2_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18822,7 +18823,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18858,7 +18859,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -18895,7 +18896,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19000,7 +19001,7 @@ func (*OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Flowgroups_Flowgroup_Transport_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19130,7 +19131,7 @@ func (t *OpenconfigTam_Tam_FlymonGroups) NewFlymonGroup(Number uint8) (*Openconf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19177,7 +19178,7 @@ func (t *OpenconfigTam_Tam_FlymonGroups_FlymonGroup) ΛListKeyMap() (map[string]
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonGroups_FlymonGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonGroups_FlymonGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonGroups_FlymonGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19216,7 +19217,7 @@ func (*OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonGroups_FlymonGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19278,7 +19279,7 @@ func (t *OpenconfigTam_Tam_FlymonQueries) NewFlymonQuery(Name string) (*Openconf
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19326,7 +19327,7 @@ func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery) ΛListKeyMap() (map[string
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19363,7 +19364,7 @@ func (*OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19406,7 +19407,7 @@ func (*OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19453,7 +19454,7 @@ func (*OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonQueries_FlymonQuery_State_Answer"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19515,7 +19516,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks) NewFlymonTask(Name string) (*OpenconfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19565,7 +19566,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19627,7 +19628,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes) NewChange(Flow string
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19674,7 +19675,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19719,7 +19720,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Changes_Change_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19770,7 +19771,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19832,7 +19833,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution) NewBin(Size uint
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19879,7 +19880,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin) ΛListKeyMap
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19922,7 +19923,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Distribution_Bin_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -19984,7 +19985,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows) NewFlow(Flow string) (*
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20031,7 +20032,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20074,7 +20075,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Flows_Flow_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20136,7 +20137,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics) NewMetric(Quantity E_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20180,7 +20181,7 @@ func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20223,7 +20224,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_Metrics_Metric_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20281,7 +20282,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20325,7 +20326,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_LastEpoch"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20372,7 +20373,7 @@ func (*OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_FlymonTasks_FlymonTask_State_Placement"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20434,7 +20435,7 @@ func (t *OpenconfigTam_Tam_IfaSessions) NewIfaSession(Name string) (*OpenconfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20480,7 +20481,7 @@ func (t *OpenconfigTam_Tam_IfaSessions_IfaSession) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20522,7 +20523,7 @@ func (*OpenconfigTam_Tam_IfaSessions_IfaSession_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20571,7 +20572,7 @@ func (*OpenconfigTam_Tam_IfaSessions_IfaSession_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20621,7 +20622,7 @@ func (*OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters) IsYANGGoStruct()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaSessions_IfaSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20656,7 +20657,7 @@ func (*OpenconfigTam_Tam_IfaTransit) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaTransit) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaTransit"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaTransit"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20689,7 +20690,7 @@ func (*OpenconfigTam_Tam_IfaTransit_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaTransit_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaTransit_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaTransit_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20739,7 +20740,7 @@ func (*OpenconfigTam_Tam_IfaTransit_State_Counters) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_IfaTransit_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_IfaTransit_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_IfaTransit_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20801,7 +20802,7 @@ func (t *OpenconfigTam_Tam_MatchGroups) NewMatchGroup(Name string) (*OpenconfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20848,7 +20849,7 @@ func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20885,7 +20886,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20947,7 +20948,7 @@ func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules) NewRule(RuleName string
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -20995,7 +20996,7 @@ func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule) ΛListKeyMap() (ma
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21035,7 +21036,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config) IsYANGGoStruc
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21080,7 +21081,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_Rules_Rule_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21122,7 +21123,7 @@ func (*OpenconfigTam_Tam_MatchGroups_MatchGroup_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_MatchGroups_MatchGroup_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_MatchGroups_MatchGroup_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_MatchGroups_MatchGroup_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21184,7 +21185,7 @@ func (t *OpenconfigTam_Tam_ReportCollectors) NewReportCollector(Name string) (*O
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21232,7 +21233,7 @@ func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector) ΛListKeyMap() (map
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors_ReportCollector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors_ReportCollector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21273,7 +21274,7 @@ func (*OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config) IsYANGGoStruct
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors_ReportCollector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21319,7 +21320,7 @@ func (*OpenconfigTam_Tam_ReportCollectors_ReportCollector_State) IsYANGGoStruct(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_ReportCollectors_ReportCollector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_ReportCollectors_ReportCollector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_ReportCollectors_ReportCollector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21381,7 +21382,7 @@ func (t *OpenconfigTam_Tam_Samplers) NewSampler(Name string) (*OpenconfigTam_Tam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21427,7 +21428,7 @@ func (t *OpenconfigTam_Tam_Samplers_Sampler) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers_Sampler) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers_Sampler"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers_Sampler"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21463,7 +21464,7 @@ func (*OpenconfigTam_Tam_Samplers_Sampler_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers_Sampler_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers_Sampler_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers_Sampler_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21504,7 +21505,7 @@ func (*OpenconfigTam_Tam_Samplers_Sampler_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Samplers_Sampler_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Samplers_Sampler_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Samplers_Sampler_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21540,7 +21541,7 @@ func (*OpenconfigTam_Tam_Switch) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Switch) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Switch"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Switch"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21575,7 +21576,7 @@ func (*OpenconfigTam_Tam_Switch_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Switch_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Switch_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Switch_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21619,7 +21620,7 @@ func (*OpenconfigTam_Tam_Switch_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_Switch_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_Switch_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_Switch_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21681,7 +21682,7 @@ func (t *OpenconfigTam_Tam_TablerecordSessions) NewTablerecordSession(Name strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21729,7 +21730,7 @@ func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21776,7 +21777,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21832,7 +21833,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21870,7 +21871,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21917,7 +21918,7 @@ func (*OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TablerecordSessions_TablerecordSession_State_Plan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -21979,7 +21980,7 @@ func (t *OpenconfigTam_Tam_TailstampingSessions) NewTailstampingSession(Name str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22027,7 +22028,7 @@ func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession) ΛListKeyMa
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22064,7 +22065,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config) IsYANG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22107,7 +22108,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State) IsYANGG
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22146,7 +22147,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22185,7 +22186,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_NotStamped) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_NotStamped"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_NotStamped"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22227,7 +22228,7 @@ func (*OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_Syns) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_Syns"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["OpenconfigTam_Tam_TailstampingSessions_TailstampingSession_State_Counters_Syns"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22312,7 +22313,7 @@ func (t *TamtamConfiguration_ConfigRows) NewRow(Table string, Key string) (*Tamt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22366,7 +22367,7 @@ func (t *TamtamConfiguration_ConfigRows_Row) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows_Row) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows_Row"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows_Row"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22403,7 +22404,7 @@ func (*TamtamConfiguration_ConfigRows_Row_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows_Row_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows_Row_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows_Row_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22443,7 +22444,7 @@ func (*TamtamConfiguration_ConfigRows_Row_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_ConfigRows_Row_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_ConfigRows_Row_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_ConfigRows_Row_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22505,7 +22506,7 @@ func (t *TamtamConfiguration_Configurations) NewConfiguration(Name string) (*Tam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22603,7 +22604,7 @@ func (t *TamtamConfiguration_Configurations_Configuration) ΛListKeyMap() (map[s
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22656,7 +22657,7 @@ func (t *TamtamConfiguration_Configurations_Configuration_Change) ΛListKeyMap()
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration_Change) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration_Change"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration_Change"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22695,7 +22696,7 @@ func (*TamtamConfiguration_Configurations_Configuration_Change_State) IsYANGGoSt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration_Change_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration_Change_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration_Change_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22736,7 +22737,7 @@ func (*TamtamConfiguration_Configurations_Configuration_State) IsYANGGoStruct() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_Configurations_Configuration_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_Configurations_Configuration_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_Configurations_Configuration_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22821,7 +22822,7 @@ func (t *TamtamConfiguration_NotInForce) NewObject(Table string, Key string) (*T
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_NotInForce) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_NotInForce"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_NotInForce"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22874,7 +22875,7 @@ func (t *TamtamConfiguration_NotInForce_Object) ΛListKeyMap() (map[string]inter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_NotInForce_Object) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_NotInForce_Object"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_NotInForce_Object"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22914,7 +22915,7 @@ func (*TamtamConfiguration_NotInForce_Object_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamConfiguration_NotInForce_Object_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamConfiguration_NotInForce_Object_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamConfiguration_NotInForce_Object_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -22976,7 +22977,7 @@ func (t *TamtamDebugcounter_DebugCounterCapabilities) NewCapability(Type E_Tamta
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounterCapabilities) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounterCapabilities"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounterCapabilities"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23020,7 +23021,7 @@ func (t *TamtamDebugcounter_DebugCounterCapabilities_Capability) ΛListKeyMap() 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounterCapabilities_Capability) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounterCapabilities_Capability"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounterCapabilities_Capability"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23057,7 +23058,7 @@ func (*TamtamDebugcounter_DebugCounterCapabilities_Capability_State) IsYANGGoStr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounterCapabilities_Capability_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounterCapabilities_Capability_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounterCapabilities_Capability_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23119,7 +23120,7 @@ func (t *TamtamDebugcounter_DebugCounters) NewDebugCounter(Name string) (*Tamtam
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23168,7 +23169,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter) ΛListKeyMap() (map[stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23230,7 +23231,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports) NewPort(Port strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Ports"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Ports"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23277,7 +23278,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23314,7 +23315,7 @@ func (*TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State) IsYANGGoS
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Ports_Port_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23376,7 +23377,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons) NewReason(DropRe
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23423,7 +23424,7 @@ func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason) ΛListKey
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23460,7 +23461,7 @@ func (*TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_Reasons_Reason_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23504,7 +23505,7 @@ func (*TamtamDebugcounter_DebugCounters_DebugCounter_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamDebugcounter_DebugCounters_DebugCounter_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamDebugcounter_DebugCounters_DebugCounter_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamDebugcounter_DebugCounters_DebugCounter_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23540,7 +23541,7 @@ func (*TamtamHealth_Health) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23600,7 +23601,7 @@ func (t *TamtamHealth_Health_Alarms) NewAlarm(Id string) (*TamtamHealth_Health_A
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Alarms) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Alarms"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Alarms"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23645,7 +23646,7 @@ func (t *TamtamHealth_Health_Alarms_Alarm) ΛListKeyMap() (map[string]interface{
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Alarms_Alarm) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Alarms_Alarm"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Alarms_Alarm"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23685,7 +23686,7 @@ func (*TamtamHealth_Health_Alarms_Alarm_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Alarms_Alarm_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Alarms_Alarm_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Alarms_Alarm_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23747,7 +23748,7 @@ func (t *TamtamHealth_Health_Daemons) NewDaemon(Name string) (*TamtamHealth_Heal
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Daemons) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Daemons"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Daemons"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23792,7 +23793,7 @@ func (t *TamtamHealth_Health_Daemons_Daemon) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Daemons_Daemon) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Daemons_Daemon"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Daemons_Daemon"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23837,7 +23838,7 @@ func (*TamtamHealth_Health_Daemons_Daemon_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHealth_Health_Daemons_Daemon_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHealth_Health_Daemons_Daemon_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHealth_Health_Daemons_Daemon_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24243,7 +24244,7 @@ func (*TamtamIETFAltmark_Altmark) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24276,7 +24277,7 @@ func (*TamtamIETFAltmark_Altmark_AdminConfig) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AdminConfig) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AdminConfig"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AdminConfig"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24338,7 +24339,7 @@ func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles) NewAltmarkProfile(AltmarkPro
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AltmarkProfiles"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AltmarkProfiles"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24393,7 +24394,7 @@ func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile) ΛListKeyMap(
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24429,7 +24430,7 @@ func (*TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter) IsYANGGo
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AltmarkProfiles_AltmarkProfile_Filter"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24491,7 +24492,7 @@ func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces) NewAvailableInterface(If
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AvailableInterfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AvailableInterfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24537,7 +24538,7 @@ func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface) ΛLis
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamIETFAltmark_Altmark_AvailableInterfaces_AvailableInterface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24599,7 +24600,7 @@ func (t *TamtamInterfaces_Vlans) NewVlan(VlanId uint16) (*TamtamInterfaces_Vlans
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24646,7 +24647,7 @@ func (t *TamtamInterfaces_Vlans_Vlan) ΛListKeyMap() (map[string]interface{}, er
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24679,7 +24680,7 @@ func (*TamtamInterfaces_Vlans_Vlan_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24741,7 +24742,7 @@ func (t *TamtamInterfaces_Vlans_Vlan_Members) NewMember(Interface string) (*Tamt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24789,7 +24790,7 @@ func (t *TamtamInterfaces_Vlans_Vlan_Members_Member) ΛListKeyMap() (map[string]
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members_Member) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members_Member"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members_Member"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24825,7 +24826,7 @@ func (*TamtamInterfaces_Vlans_Vlan_Members_Member_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members_Member_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members_Member_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members_Member_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24865,7 +24866,7 @@ func (*TamtamInterfaces_Vlans_Vlan_Members_Member_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_Members_Member_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_Members_Member_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_Members_Member_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24904,7 +24905,7 @@ func (*TamtamInterfaces_Vlans_Vlan_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamInterfaces_Vlans_Vlan_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamInterfaces_Vlans_Vlan_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamInterfaces_Vlans_Vlan_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24966,7 +24967,7 @@ func (t *TamtamOutputs_Outputs) NewOutput(Name string) (*TamtamOutputs_Outputs_O
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamOutputs_Outputs) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamOutputs_Outputs"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamOutputs_Outputs"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25011,7 +25012,7 @@ func (t *TamtamOutputs_Outputs_Output) ΛListKeyMap() (map[string]interface{}, e
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamOutputs_Outputs_Output) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamOutputs_Outputs_Output"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamOutputs_Outputs_Output"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25060,7 +25061,7 @@ func (*TamtamOutputs_Outputs_Output_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamOutputs_Outputs_Output_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamOutputs_Outputs_Output_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamOutputs_Outputs_Output_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25095,7 +25096,7 @@ func (*TamtamQos_Copp) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25155,7 +25156,7 @@ func (t *TamtamQos_Copp_Groups) NewGroup(Name string) (*TamtamQos_Copp_Groups_Gr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25200,7 +25201,7 @@ func (t *TamtamQos_Copp_Groups_Group) ΛListKeyMap() (map[string]interface{}, er
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25254,7 +25255,7 @@ func (*TamtamQos_Copp_Groups_Group_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Copp_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Copp_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Copp_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25316,7 +25317,7 @@ func (t *TamtamQos_MirrorSessions) NewMirrorSession(Name string) (*TamtamQos_Mir
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_MirrorSessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_MirrorSessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_MirrorSessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25361,7 +25362,7 @@ func (t *TamtamQos_MirrorSessions_MirrorSession) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_MirrorSessions_MirrorSession) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_MirrorSessions_MirrorSession"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_MirrorSessions_MirrorSession"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25405,7 +25406,7 @@ func (*TamtamQos_MirrorSessions_MirrorSession_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_MirrorSessions_MirrorSession_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_MirrorSessions_MirrorSession_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_MirrorSessions_MirrorSession_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25467,7 +25468,7 @@ func (t *TamtamQos_Queues) NewQueue(Name string) (*TamtamQos_Queues_Queue, error
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Queues) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Queues"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Queues"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25512,7 +25513,7 @@ func (t *TamtamQos_Queues_Queue) ΛListKeyMap() (map[string]interface{}, error) 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Queues_Queue) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Queues_Queue"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Queues_Queue"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25552,7 +25553,7 @@ func (*TamtamQos_Queues_Queue_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Queues_Queue_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Queues_Queue_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Queues_Queue_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25612,7 +25613,7 @@ func (t *TamtamQos_Schedulers) NewScheduler(Name string) (*TamtamQos_Schedulers_
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Schedulers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Schedulers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Schedulers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25657,7 +25658,7 @@ func (t *TamtamQos_Schedulers_Scheduler) ΛListKeyMap() (map[string]interface{},
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Schedulers_Scheduler) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Schedulers_Scheduler"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Schedulers_Scheduler"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25696,7 +25697,7 @@ func (*TamtamQos_Schedulers_Scheduler_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamQos_Schedulers_Scheduler_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamQos_Schedulers_Scheduler_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamQos_Schedulers_Scheduler_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25734,7 +25735,7 @@ func (*TamtamRouting_Fdb) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25767,7 +25768,7 @@ func (*TamtamRouting_Fdb_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25850,7 +25851,7 @@ func (t *TamtamRouting_Fdb_Entries) NewEntry(VlanId uint16, MacAddress string) (
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Entries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Entries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Entries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25901,7 +25902,7 @@ func (t *TamtamRouting_Fdb_Entries_Entry) ΛListKeyMap() (map[string]interface{}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Entries_Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Entries_Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Entries_Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25939,7 +25940,7 @@ func (*TamtamRouting_Fdb_Entries_Entry_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_Entries_Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_Entries_Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_Entries_Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -25978,7 +25979,7 @@ func (*TamtamRouting_Fdb_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26061,7 +26062,7 @@ func (t *TamtamRouting_Fdb_StaticEntries) NewEntry(VlanId uint16, MacAddress str
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26115,7 +26116,7 @@ func (t *TamtamRouting_Fdb_StaticEntries_Entry) ΛListKeyMap() (map[string]inter
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries_Entry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries_Entry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries_Entry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26152,7 +26153,7 @@ func (*TamtamRouting_Fdb_StaticEntries_Entry_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries_Entry_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries_Entry_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries_Entry_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26193,7 +26194,7 @@ func (*TamtamRouting_Fdb_StaticEntries_Entry_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Fdb_StaticEntries_Entry_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Fdb_StaticEntries_Entry_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Fdb_StaticEntries_Entry_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26232,7 +26233,7 @@ func (*TamtamRouting_Routing) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26315,7 +26316,7 @@ func (t *TamtamRouting_Routing_HostNeighbors) NewNeighbor(Interface string, Addr
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_HostNeighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_HostNeighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_HostNeighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26368,7 +26369,7 @@ func (t *TamtamRouting_Routing_HostNeighbors_Neighbor) ΛListKeyMap() (map[strin
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_HostNeighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_HostNeighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_HostNeighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26407,7 +26408,7 @@ func (*TamtamRouting_Routing_HostNeighbors_Neighbor_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_HostNeighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_HostNeighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_HostNeighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26469,7 +26470,7 @@ func (t *TamtamRouting_Routing_Interfaces) NewInterface(Name string) (*TamtamRou
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26518,7 +26519,7 @@ func (t *TamtamRouting_Routing_Interfaces_Interface) ΛListKeyMap() (map[string]
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26580,7 +26581,7 @@ func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses) NewAddress(Prefix
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26628,7 +26629,7 @@ func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address) ΛListKey
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26663,7 +26664,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config) IsYA
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26702,7 +26703,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State) IsYAN
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Addresses_Address_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26739,7 +26740,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26780,7 +26781,7 @@ func (*TamtamRouting_Routing_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26865,7 +26866,7 @@ func (t *TamtamRouting_Routing_Neighbors) NewNeighbor(Interface string, Address 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26919,7 +26920,7 @@ func (t *TamtamRouting_Routing_Neighbors_Neighbor) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors_Neighbor) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors_Neighbor"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors_Neighbor"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26956,7 +26957,7 @@ func (*TamtamRouting_Routing_Neighbors_Neighbor_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors_Neighbor_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors_Neighbor_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors_Neighbor_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -26997,7 +26998,7 @@ func (*TamtamRouting_Routing_Neighbors_Neighbor_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Neighbors_Neighbor_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Neighbors_Neighbor_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Neighbors_Neighbor_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27059,7 +27060,7 @@ func (t *TamtamRouting_Routing_Routes) NewRoute(Prefix string) (*TamtamRouting_R
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Routes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Routes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Routes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27104,7 +27105,7 @@ func (t *TamtamRouting_Routing_Routes_Route) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Routes_Route) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Routes_Route"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Routes_Route"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27141,7 +27142,7 @@ func (*TamtamRouting_Routing_Routes_Route_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_Routes_Route_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_Routes_Route_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_Routes_Route_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27203,7 +27204,7 @@ func (t *TamtamRouting_Routing_StaticRoutes) NewRoute(Prefix string) (*TamtamRou
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27251,7 +27252,7 @@ func (t *TamtamRouting_Routing_StaticRoutes_Route) ΛListKeyMap() (map[string]in
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes_Route) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes_Route"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes_Route"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27287,7 +27288,7 @@ func (*TamtamRouting_Routing_StaticRoutes_Route_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes_Route_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes_Route_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes_Route_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27327,7 +27328,7 @@ func (*TamtamRouting_Routing_StaticRoutes_Route_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamRouting_Routing_StaticRoutes_Route_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamRouting_Routing_StaticRoutes_Route_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamRouting_Routing_StaticRoutes_Route_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27367,7 +27368,7 @@ func (*TamtamSflow_Sflow) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27427,7 +27428,7 @@ func (t *TamtamSflow_Sflow_Collectors) NewCollector(Name string) (*TamtamSflow_S
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27473,7 +27474,7 @@ func (t *TamtamSflow_Sflow_Collectors_Collector) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27511,7 +27512,7 @@ func (*TamtamSflow_Sflow_Collectors_Collector_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27556,7 +27557,7 @@ func (*TamtamSflow_Sflow_Collectors_Collector_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27593,7 +27594,7 @@ func (*TamtamSflow_Sflow_Collectors_Collector_State_Counters) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Collectors_Collector_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Collectors_Collector_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Collectors_Collector_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27632,7 +27633,7 @@ func (*TamtamSflow_Sflow_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27692,7 +27693,7 @@ func (t *TamtamSflow_Sflow_Interfaces) NewInterface(Name string) (*TamtamSflow_S
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Interfaces) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Interfaces"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Interfaces"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27737,7 +27738,7 @@ func (t *TamtamSflow_Sflow_Interfaces_Interface) ΛListKeyMap() (map[string]inte
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Interfaces_Interface) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Interfaces_Interface"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Interfaces_Interface"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27779,7 +27780,7 @@ func (*TamtamSflow_Sflow_Interfaces_Interface_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Interfaces_Interface_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Interfaces_Interface_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27864,7 +27865,7 @@ func (t *TamtamSflow_Sflow_Rules) NewRule(TableName string, RuleName string) (*T
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27915,7 +27916,7 @@ func (t *TamtamSflow_Sflow_Rules_Rule) ΛListKeyMap() (map[string]interface{}, e
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules_Rule) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules_Rule"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules_Rule"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27957,7 +27958,7 @@ func (*TamtamSflow_Sflow_Rules_Rule_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules_Rule_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules_Rule_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules_Rule_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -27994,7 +27995,7 @@ func (*TamtamSflow_Sflow_Rules_Rule_State_Counters) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Rules_Rule_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Rules_Rule_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Rules_Rule_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28056,7 +28057,7 @@ func (t *TamtamSflow_Sflow_Sessions) NewSession(Name string) (*TamtamSflow_Sflow
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28102,7 +28103,7 @@ func (t *TamtamSflow_Sflow_Sessions_Session) ΛListKeyMap() (map[string]interfac
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions_Session) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions_Session"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions_Session"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28140,7 +28141,7 @@ func (*TamtamSflow_Sflow_Sessions_Session_Config) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions_Session_Config) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions_Session_Config"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions_Session_Config"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28179,7 +28180,7 @@ func (*TamtamSflow_Sflow_Sessions_Session_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_Sessions_Session_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_Sessions_Session_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_Sessions_Session_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28225,7 +28226,7 @@ func (*TamtamSflow_Sflow_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28265,7 +28266,7 @@ func (*TamtamSflow_Sflow_State_Counters) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamSflow_Sflow_State_Counters) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamSflow_Sflow_State_Counters"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamSflow_Sflow_State_Counters"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28327,7 +28328,7 @@ func (t *TamtamStatus_ConfigTables) NewTable(Name string) (*TamtamStatus_ConfigT
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_ConfigTables) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_ConfigTables"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_ConfigTables"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28372,7 +28373,7 @@ func (t *TamtamStatus_ConfigTables_Table) ΛListKeyMap() (map[string]interface{}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_ConfigTables_Table) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_ConfigTables_Table"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_ConfigTables_Table"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28408,7 +28409,7 @@ func (*TamtamStatus_ConfigTables_Table_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_ConfigTables_Table_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_ConfigTables_Table_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_ConfigTables_Table_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28470,7 +28471,7 @@ func (t *TamtamStatus_Tallies) NewTally(List string) (*TamtamStatus_Tallies_Tall
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_Tallies) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_Tallies"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_Tallies"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28515,7 +28516,7 @@ func (t *TamtamStatus_Tallies_Tally) ΛListKeyMap() (map[string]interface{}, err
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_Tallies_Tally) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_Tallies_Tally"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_Tallies_Tally"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -28552,7 +28553,7 @@ func (*TamtamStatus_Tallies_Tally_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamStatus_Tallies_Tally_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamStatus_Tallies_Tally_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamStatus_Tallies_Tally_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
