@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// thrifty is the minimum number of switches for which saving memory is worth the processor time.
-	thrifty = 64
+	// many is the minimum number of switches for which saving memory, and making its pages huge, is worth the processor
+	// time.
+	many = 64
 	// slack is the garbage that is allowed once all switches have started, in percent of the memory in use.
 	slack = 25
 )
@@ -24,7 +25,7 @@ type gcLimit struct {
 
 // begin replaces the default GC percentage, if the lab is large.
 func (t *gcLimit) begin(switches int) {
-	if switches < thrifty {
+	if switches < many {
 		return
 	}
 	if t.was = debug.SetGCPercent(100); t.was != 100 {

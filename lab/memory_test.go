@@ -17,12 +17,12 @@ func percent() int {
 func TestThrift(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	var large gcLimit
-	large.begin(2 * thrifty)
-	for n, want := range map[int]int{thrifty / 2: 100, 2 * thrifty: slack} {
+	large.begin(2 * many)
+	for n, want := range map[int]int{many / 2: 100, 2 * many: slack} {
 		large.started.Store(int64(n - 1))
 		large.one()
 		if got := percent(); got != want {
-			t.Errorf("with %d of %d switches: %d %%, want %d", n, 2*thrifty, got, want)
+			t.Errorf("with %d of %d switches: %d %%, want %d", n, 2*many, got, want)
 		}
 	}
 	large.all()
@@ -30,7 +30,7 @@ func TestThrift(t *testing.T) {
 	if got := percent(); got != 100 {
 		t.Errorf("behind a large lab: %d %%, want 100", got)
 	}
-	for was, switches := range map[int]int{100: thrifty - 1, 400: 2 * thrifty} {
+	for was, switches := range map[int]int{100: many - 1, 400: 2 * many} {
 		debug.SetGCPercent(was)
 		var l gcLimit
 		l.begin(switches)
