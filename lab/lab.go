@@ -110,7 +110,7 @@ func (l *Lab) makeSwitches(ctx context.Context) error {
 	l.thrift.begin(len(l.nodes))
 	l.each(func(n *node) {
 		n.err = l.start(ctx, n)
-		l.thrift.one()
+		l.thrift.adapt()
 	})
 	l.thrift.all()
 	if len(l.nodes) >= many {
