@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -109,9 +110,14 @@ func (l *Lab) makeSwitches(ctx context.Context) error {
 	l.thrift.begin(len(l.nodes))
 	l.each(func(n *node) {
 		n.err = l.start(ctx, n)
-		l.thrift.one()
+		l.thrift.adapt()
 	})
 	l.thrift.all()
+	if len(l.nodes) >= many {
+		// A frame needs some eighty lines of memory in each switch, on nearly as many pages. The processor cannot keep the
+		// addresses of the small pages of so many switches. If the kernel has no huge pages, the lab is only slower.
+		_ = useHugePages(reflect.ValueOf(l.nodes[0]).Pointer())
+	}
 	var errs []error
 	for i, n := range l.nodes {
 		if n.err != nil {

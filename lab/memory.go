@@ -2,29 +2,33 @@ package lab
 
 import (
 	"runtime/debug"
-	"sync/atomic"
+	"runtime/metrics"
 )
 
 const (
-	// thrifty is the minimum number of switches for which saving memory is worth the processor time.
-	thrifty = 64
+	// many is the minimum number of switches for which saving memory, and making its pages huge, is worth the processor
+	// time.
+	many = 64
+	// perSwitch is about the memory in use by a switch, in bytes; BenchmarkFabric measures it.
+	perSwitch = 2_200_000
 	// slack is the garbage that is allowed once all switches have started, in percent of the memory in use.
 	slack = 25
+	// leastLive is the size from which the GC percentage is computed if less is in use.
+	leastLive = 4 << 20
 )
 
 // A gcLimit bounds the garbage of a large lab. By default Go lets garbage grow to the size of the memory in use, so a
 // process would need twice the memory of its switches. That happens at the end of their start; at first little is in
-// use. A gcLimit gives all switches, from the first to the last, the same amount of garbage. That costs no time at
-// first, and limits memory in the end.
+// use. A gcLimit lets the heap grow from the first switch on to the size that all switches need with slack. So garbage
+// is rarely collected at first, and limited in the end.
 type gcLimit struct {
 	switches int // zero if the lab is not large, or the process sets its own GC percentage
-	started  atomic.Int64
 	was      int
 }
 
 // begin replaces the default GC percentage, if the lab is large.
 func (t *gcLimit) begin(switches int) {
-	if switches < thrifty {
+	if switches < many {
 		return
 	}
 	if t.was = debug.SetGCPercent(100); t.was != 100 {
@@ -32,19 +36,32 @@ func (t *gcLimit) begin(switches int) {
 		return
 	}
 	t.switches = switches
+	t.adapt()
 }
 
-// one counts a started switch and adapts the GC percentage.
-func (t *gcLimit) one() {
+// adapt sets the GC percentage for the memory that was in use at the end of the last collection. It is called after
+// each start of a switch.
+func (t *gcLimit) adapt() {
 	if t.switches > 0 {
-		debug.SetGCPercent(max(slack, min(100, slack*t.switches/int(t.started.Add(1)))))
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(t.percent(live[0].Value.Uint64()))
 	}
+}
+
+// percent returns the GC percentage for a number of bytes in use. It is at least slack, in case that switches need more
+// than perSwitch.
+func (t *gcLimit) percent(live uint64) int {
+	live = max(live, leastLive)
+	size := uint64(t.switches) * perSwitch / 100 * (100 + slack)
+	return max(slack, int(100*size/live)-100)
 }
 
 // all gives the memory that only the start needed back to the system. It is called when all switches have started.
 func (t *gcLimit) all() {
 	if t.switches > 0 {
 		debug.FreeOSMemory()
+		t.adapt()
 	}
 }
 

@@ -12,29 +12,42 @@ func percent() int {
 	return p
 }
 
-// A large lab lowers the GC percentage with every switch that starts, and restores it at the end. A small lab does not
-// touch it. Neither does a lab in a process with its own GC percentage.
+// The heap of a large lab grows to the size that all switches need with slack, whatever part of it is in use so far.
+// If they need more, garbage may be a quarter of the memory in use.
 func TestThrift(t *testing.T) {
+	l := gcLimit{switches: 100}
+	const size = 100 * perSwitch * 5 / 4 // bytes
+	for _, x := range []struct {
+		live uint64 // bytes
+		want int    // percent
+	}{
+		{0, 100*size/leastLive - 100}, {size / 10, 900}, {size / 2, 100}, {100 * perSwitch, slack}, {2 * size, slack},
+	} {
+		if got := l.percent(x.live); got != x.want {
+			t.Errorf("%d bytes in use: %d %%, want %d", x.live, got, x.want)
+		}
+	}
+}
+
+// A large lab restores the GC percentage at its end. A small lab does not touch it. Neither does a lab in a process
+// with its own GC percentage.
+func TestThriftEnds(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	var large gcLimit
-	large.begin(2 * thrifty)
-	for n, want := range map[int]int{thrifty / 2: 100, 2 * thrifty: slack} {
-		large.started.Store(int64(n - 1))
-		large.one()
-		if got := percent(); got != want {
-			t.Errorf("with %d of %d switches: %d %%, want %d", n, 2*thrifty, got, want)
-		}
+	large.begin(2 * many)
+	if got := percent(); got == 100 {
+		t.Error("in a large lab: 100 %, want a percentage for its size")
 	}
 	large.all()
 	large.end()
 	if got := percent(); got != 100 {
 		t.Errorf("behind a large lab: %d %%, want 100", got)
 	}
-	for was, switches := range map[int]int{100: thrifty - 1, 400: 2 * thrifty} {
+	for was, switches := range map[int]int{100: many - 1, 400: 2 * many} {
 		debug.SetGCPercent(was)
 		var l gcLimit
 		l.begin(switches)
-		l.one()
+		l.adapt()
 		l.all()
 		if got := percent(); got != was {
 			t.Errorf("%d switches where garbage is collected at %d %%: %d", switches, was, got)

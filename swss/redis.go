@@ -149,6 +149,9 @@ func newClient(r *Redis, db Database) *redis.Client {
 		ReadTimeout:           answerTimeout,
 		WriteTimeout:          answerTimeout,
 		ContextTimeoutEnabled: true,
+		// go-redis' own buffers of 32 kB would be a fifth of the memory of an idle switch, which has fifty connections.
+		ReadBufferSize:  8192,
+		WriteBufferSize: 8192,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
 		},

@@ -146,8 +146,12 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	compared, err := swss.NewTable(a.redis.DB(swss.StateDB), drift.Table).Dump(ctx)
+	if err != nil {
+		return err
+	}
 	for _, name := range slices.Concat(daemons, others) {
-		if err := a.ask(ctx, now, name, want); err != nil {
+		if err := a.ask(ctx, now, name, compared[name], want); err != nil {
 			return err
 		}
 	}
@@ -304,8 +308,10 @@ func (a *Alarms) date(now time.Time, want, there map[string]swss.FieldValues) {
 	a.since = since
 }
 
-// ask adds the alarms of a daemon.
-func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[string]swss.FieldValues) error {
+// ask adds the alarms of a daemon. compared is its row of [drift.Table]; without a row, it compares nothing.
+func (a *Alarms) ask(
+	ctx context.Context, now time.Time, name string, compared swss.FieldValues, want map[string]swss.FieldValues,
+) error {
 	state, heard, err := ReadState(ctx, a.redis, name)
 	if err != nil {
 		return err
@@ -328,21 +334,17 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	if state.State != StateReady {
 		raise(want, name, schema.AlarmNotReady, schema.SeverityMajor, state.Reason)
 	}
-	row, _, err := swss.NewTable(a.redis.DB(swss.StateDB), drift.Table).Get(ctx, name)
-	if err != nil {
-		return err
-	}
-	count, _ := strconv.ParseUint(row[drift.FieldDrift], 10, 64) // without a row, the daemon compares nothing
+	count, _ := strconv.ParseUint(compared[drift.FieldDrift], 10, 64)
 	seen := a.drift[name]
-	if count > seen.count || row[drift.FieldState] == drift.Differs {
+	if count > seen.count || compared[drift.FieldState] == drift.Differs {
 		seen.until = now.Add(alarmsStay)
 	}
 	seen.count = count
 	if a.drift[name] = seen; now.Before(seen.until) && count > 0 {
 		text := fmt.Sprintf("drift was seen %d times and healed %s times since the process began",
-			count, row[drift.FieldHealed])
-		if row[drift.FieldReason] != "" {
-			text += "; now: " + row[drift.FieldReason]
+			count, compared[drift.FieldHealed])
+		if compared[drift.FieldReason] != "" {
+			text += "; now: " + compared[drift.FieldReason]
 		}
 		raise(want, name, schema.AlarmDrift, schema.SeverityWarning, text)
 	}

@@ -57,6 +57,8 @@ type DaemonState struct {
 	Reason string
 	Since  time.Time
 	Owner  string // identifies the process
+	// Lasts is true if the row does not expire, so that no daemon can have written it.
+	Lasts bool
 }
 
 // ReadState returns the state that a daemon reports. It returns false if the daemon sent no beat for some seconds.
@@ -67,7 +69,10 @@ func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bo
 		return DaemonState{}, false, err
 	}
 	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // zero in a row of an unknown format
-	return DaemonState{State: row[fieldState], Reason: row[fieldReason], Since: since, Owner: row[fieldOwner]}, true, nil
+	return DaemonState{
+		State: row[fieldState], Reason: row[fieldReason], Since: since, Owner: row[fieldOwner],
+		Lasts: left == -1, // Redis' value for a key that does not expire
+	}, true, nil
 }
 
 // A health holds the state that a daemon reports. It is written by one goroutine and read by another.
@@ -336,7 +341,7 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 	state, heard, err := ReadState(ctx, r, name)
 	strange := ""
 	if err == nil && heard {
-		strange, err = lasting(ctx, r, name)
+		strange = state.lasting()
 	}
 	if err == nil && strange == "" && !q.Live { // a process whose mark is missing is live, and will set the mark again
 		strange, err = otherOwner(ctx, r, name, state)

@@ -12,23 +12,18 @@ import (
 // databases. A row written by hand does not expire, or has another owner. If a row by hand copies both, it cannot be
 // distinguished from the daemon's row.
 func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
-	if why, err := lasting(ctx, r, name); why != "" || err != nil {
-		return why, err
+	if why := state.lasting(); why != "" {
+		return why, nil
 	}
 	return otherOwner(ctx, r, name, state)
 }
 
 // lasting returns why a row cannot be from a daemon, "" if it can.
-func lasting(ctx context.Context, r *swss.Redis, name string) (string, error) {
-	db := r.DB(swss.StateDB)
-	ttl, err := db.Client().PTTL(ctx, healthTable+db.Separator()+name).Result()
-	switch {
-	case err != nil:
-		return "", err
-	case ttl == -1: // Redis' value for a key that does not expire
-		return "its row in STATE_DB does not end by itself: no daemon wrote it", nil
+func (s DaemonState) lasting() string {
+	if s.Lasts {
+		return "its row in STATE_DB does not end by itself: no daemon wrote it"
 	}
-	return "", nil
+	return ""
 }
 
 // otherOwner returns the reason why a ready process is not the owner of the databases, or "" if it is.

@@ -79,11 +79,12 @@ var wanted = map[string]string{fieldFrom: "a time", fieldUntil: "a time", fieldH
 // Reported returns the reported faults, by daemon and in the order in which they were injected. unread contains the
 // fields that cannot be parsed.
 func Reported(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, err error) {
+	rows, err := swss.NewTable(r.DB(swss.StateDB), Table).Dump(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, daemon := range Daemons() {
-		row, _, err := swss.NewTable(r.DB(swss.StateDB), Table).Get(ctx, daemon)
-		if err != nil {
-			return nil, nil, err
-		}
+		row := rows[daemon]
 		var some []Injected
 		for _, id := range slices.Sorted(maps.Keys(row)) {
 			n, err := parseInjected(daemon, id, row[id])

@@ -9,13 +9,17 @@ const wheelSpan = 2048
 // next cycles: they are in a list for each cycle. The others are in a heap. The lists need no allocation: a copy is in
 // at most one wheel, and is itself the link.
 type wheel struct {
-	n      int   // number of copies in it; the caller of take must subtract those that take returned
-	at     Cycle // no copy is due before this cycle
+	n      int    // number of copies in it; the caller of take must subtract those that take returned
+	at     Cycle  // no copy is due before this cycle
+	words  uint32 // one bit for each word of used that is not zero, so that a search for the next copy is short
 	used   [wheelSpan / 64]uint64
 	of     [wheelSpan]copies // list of a cycle, valid if its bit in used is set
 	far    heap[farCopy]
 	pushed uint64
 }
+
+// The words of used have one bit each in words.
+var _ = [1]struct{}{}[wheelSpan/64-32]
 
 // copies is the list of a cycle, linked by next.
 type copies struct{ first, last *copyOf }
@@ -47,6 +51,7 @@ func (w *wheel) push(cp *copyOf) {
 	i := cp.at % wheelSpan
 	if bit := uint64(1) << (i % 64); w.used[i/64]&bit == 0 && cp.at-w.at < wheelSpan { // the only copy of its cycle
 		w.used[i/64] |= bit
+		w.words |= 1 << (i / 64)
 		w.of[i] = copies{cp, cp}
 		return
 	}
@@ -68,6 +73,7 @@ func (w *wheel) link(cp *copyOf) {
 	bit := uint64(1) << (i % 64)
 	if w.used[i/64]&bit == 0 {
 		w.used[i/64] |= bit
+		w.words |= 1 << (i / 64)
 		w.of[i] = copies{cp, cp}
 		return
 	}
@@ -108,8 +114,8 @@ func (w *wheel) due() *copyOf {
 	}
 	i := w.at % wheelSpan
 	word, u := int(i/64), w.used[i/64]>>(i%64)<<(i%64)
-	for u == 0 {
-		word = (word + 1) % len(w.used)
+	if u == 0 { // the next word that has copies; this word comes last
+		word = (word + 1 + bits.TrailingZeros32(bits.RotateLeft32(w.words, -word-1))) % len(w.used)
 		u = w.used[word]
 	}
 	return w.of[word*64+bits.TrailingZeros64(u)].first
@@ -127,7 +133,9 @@ func (w *wheel) removeDue(to Cycle) *copyOf {
 		return w.seek(to)
 	}
 	// All copies of the word, because far copies are later.
-	w.used[i/64] &^= u << (i % 64)
+	if w.used[i/64] &^= u << (i % 64); w.used[i/64] == 0 {
+		w.words &^= 1 << (i / 64)
+	}
 	n := Cycle(bits.TrailingZeros64(u))
 	all := w.of[(i+n)%wheelSpan]
 	for u &= u - 1; u != 0; u &= u - 1 {
