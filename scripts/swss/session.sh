@@ -11,7 +11,8 @@ cd "$SWSS_TESTS" || exit 1
 [ $# = 0 ] && set -- test_*.py
 touch "$SWSS_RESULTS"
 begin=$(wc -l < "$SWSS_RESULTS")
-/usr/bin/python3 -m pytest -p results --confcutdir . --continue-on-collection-errors -p no:cacheprovider --tb=short -rN "$@" >> "$OUT/pytest.log" 2>&1
+/usr/bin/python3 -m pytest -p results --confcutdir . --continue-on-collection-errors -p no:cacheprovider --tb=short \
+    -rN "$@" >> "$OUT/pytest.log" 2>&1
 [ -d log ] && cp -r log "$OUT/"
 tail -n "+$((begin + 1))" "$SWSS_RESULTS" | cut -f 2 | sort | uniq -c
 ! tail -n "+$((begin + 1))" "$SWSS_RESULTS" | cut -f 2 | grep -qE 'fails|listed'
