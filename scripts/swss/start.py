@@ -37,25 +37,11 @@ def configuration():
     with open("/sys/class/net/eth0/address") as f:
         mac = f.read().strip()
     port = ports()
-    queues, pgs, port_qos, queue_rows = {}, {}, {}, {}
+    queues, pgs = {}, {}
     for name in port:
         pgs[name + "|0"] = {"profile": "ingress_lossy_profile"}
         for queue, profile in (("3-4", "lossless"), ("0-2", "lossy"), ("5-6", "lossy")):
             queues[f"{name}|{queue}"] = {"profile": f"egress_{profile}_profile"}
-        port_qos[name] = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE",
-                          "pfc_to_queue_map": "AZURE", "pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}
-        for queue in range(7):
-            lossless = queue in (3, 4)
-            row = {"scheduler": "scheduler.1" if lossless else "scheduler.0"}
-            if lossless:
-                row["wred_profile"] = "AZURE_LOSSLESS"
-            queue_rows[f"{name}|{queue}"] = row
-    identity = {str(i): str(i) for i in range(8)}
-    dscp = {str(i): "1" for i in range(64)} | {"3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
-    wred = {"ecn": "ecn_all"}
-    for color in ("green", "yellow", "red"):
-        wred |= {f"wred_{color}_enable": "true", f"{color}_min_threshold": "1048576",
-                 f"{color}_max_threshold": "2097152", f"{color}_drop_probability": "5"}
     return {
         "DEVICE_METADATA": {"localhost": {"mac": mac, "switch_type": "switch", "buffer_model": "traditional",
                                           "hostname": os.uname().nodename, "hwsku": os.environ.get("HWSKU", "")}},
@@ -73,15 +59,6 @@ def configuration():
             "egress_lossy_profile": {"pool": "egress_lossy_pool", "size": "1518", "dynamic_th": "3"}},
         "BUFFER_PG": pgs,
         "BUFFER_QUEUE": queues,
-        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {tc: tc if tc in "347" else "0" for tc in identity}},
-        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": identity},
-        "TC_TO_QUEUE_MAP": {"AZURE": identity},
-        "DSCP_TO_TC_MAP": {"AZURE": dscp},
-        "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": "14"}, "scheduler.1": {"type": "DWRR", "weight": "15"}},
-        "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "4"}},
-        "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "AZURE"}} | port_qos,
-        "WRED_PROFILE": {"AZURE_LOSSLESS": wred},
-        "QUEUE": queue_rows,
     }
 
 
@@ -151,6 +128,15 @@ def supervisorctl(*words):
     subprocess.run(["supervisorctl", *words], check=False)
 
 
+def settle():
+    """Wait until orchagent has programmed CONFIG_DB: the tests begin when start.sh has ended, and expect that."""
+    record, until = "/var/log/swss/sairedis.rec", time.monotonic() + 45
+    while time.monotonic() < until:
+        if os.path.exists(record) and time.time() - os.path.getmtime(record) > 2:
+            return
+        time.sleep(0.2)
+
+
 def main():
     """Start the switch."""
     write("/var/run/redis/sonic-db/database_config.json", databases())
@@ -173,6 +159,7 @@ def main():
     with open(CONFIG) as f:
         load(json.load(f))
     supervisorctl("start", *PROGRAMS)
+    settle()
 
 
 if __name__ == "__main__":
