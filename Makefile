@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock stock-orchagent frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock stock-orchagent swss-tests frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
 
 ### help            this list
 help:
@@ -106,6 +106,12 @@ stock:
 ###                 packets, counters, warm restart; each mode of requests
 stock-orchagent:
 	$(GO) test -count=1 -timeout 1h -v -run '^TestStockOrchagent' ./device/chaos
+
+### swss-tests      the tests of sonic-swss, the folder SWSS_TESTS, with SONiC's orchagent and managers, the folder
+###                 SONIC_BINARIES, on tamtam's syncd and chip; SONIC_PYTHON is a folder with Python's swsscommon. Needs
+###                 root. OUT (default swss-results) gets the results. ONLY="test_acl.py ..." selects files
+swss-tests: build
+	TAMTAM=bin/tamtam scripts/swss/run.sh $(ONLY)
 
 ### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; a
 ###                 leaf-spine with BIRD outside, links cut, daemons killed, 20,000 routes. Needs root, and Debian's

@@ -11,7 +11,7 @@ import (
 )
 
 // The maker of host interface devices is called when a HOSTIF object of a port is created, changed or removed. It is
-// not called for a HOSTIF object of a VLAN.
+// not called for a HOSTIF object of a VLAN. The devices have the address of the switch.
 func TestHostInterfacesAreReported(t *testing.T) {
 	var now []saisim.HostInterface
 	chip, err := saisim.New(saisim.Config{
@@ -34,7 +34,10 @@ func TestHostInterfacesAreReported(t *testing.T) {
 			t.Errorf("%s: %s, want %s", what, got, want)
 		}
 	}
-	sw := must(chip.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}))
+	sw := must(chip.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{
+		{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)},
+		{ID: sai.SwitchAttrSrcMACAddress, Value: sai.MAC{2, 0, 0, 0, 0, 1}},
+	}))
 	got, err := chip.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 64)})
 	if err != nil {
 		t.Fatal(err)
@@ -49,13 +52,13 @@ func TestHostInterfacesAreReported(t *testing.T) {
 	up := sai.Attr{ID: sai.HostifAttrOperStatus, Value: sai.Bool(true)}
 	ports := got[0].Value.(sai.OIDs)
 	four := hostif(ports[1], "Ethernet4", up)
-	is("one that is up", "[{Ethernet4 true}]")
+	is("one that is up", "[{Ethernet4 true [2 0 0 0 0 1]}]")
 	zero := hostif(ports[0], "Ethernet0")
-	is("another", "[{Ethernet0 false} {Ethernet4 true}]")
+	is("another", "[{Ethernet0 false [2 0 0 0 0 1]} {Ethernet4 true [2 0 0 0 0 1]}]")
 	vlan := must(chip.Create(ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}}))
 	hostif(vlan, "Vlan10")
 	noError(t, chip.Set(ctx, sai.Obj(sai.ObjectTypeHostif, zero), up))
-	is("it comes up", "[{Ethernet0 true} {Ethernet4 true}]")
+	is("it comes up", "[{Ethernet0 true [2 0 0 0 0 1]} {Ethernet4 true [2 0 0 0 0 1]}]")
 	noError(t, chip.Remove(ctx, sai.Obj(sai.ObjectTypeHostif, four)))
-	is("one is removed", "[{Ethernet0 true}]")
+	is("one is removed", "[{Ethernet0 true [2 0 0 0 0 1]}]")
 }

@@ -343,7 +343,7 @@ func newRunSyncd() *cobra.Command {
 	var profile, cpu, samples, mode string
 	var ports, hft []string
 	var oracle int
-	var keep bool
+	var keep, interfaces bool
 	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		chip, err := parseChip(profile, ports, oracle)
 		if err == nil {
@@ -356,6 +356,7 @@ func newRunSyncd() *cobra.Command {
 			return usagef("--sairedis %v", err)
 		}
 		chip.CPUPort, chip.SamplePort, chip.KeepLinks, chip.Record = cpu, samples, keep, common.Rec
+		chip.HostInterfaces = interfaces
 		return daemons.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "Run the ASIC: from ASIC_DB to the simulated chip", run)
@@ -364,6 +365,8 @@ func newRunSyncd() *cobra.Command {
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	c.Flags().BoolVar(&keep, "keep-links", false, keepLinksUsage)
 	c.Flags().StringArrayVar(&hft, "hft", nil, hftUsage)
+	c.Flags().BoolVar(&interfaces, "host-interfaces", false,
+		"make an interface of Linux for each HOSTIF object, as SONiC's syncd does; else hostifd requests them")
 	c.Flags().StringVar(&cpu, "cpu-port", "",
 		"serve the chip's CPU port, for punted frames and frames to send, to one client at this Unix socket")
 	c.Flags().StringVar(&samples, "sample-port", "",

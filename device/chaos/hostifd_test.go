@@ -26,7 +26,7 @@ var errNoKernel = errors.New("there is no Linux")
 
 func (noKernel) Ours() ([]string, error) { return nil, nil }
 
-func (noKernel) Open(string) (netdev.Tap, error) { return nil, errNoKernel }
+func (noKernel) Open(string, [6]byte) (netdev.Tap, error) { return nil, errNoKernel }
 
 func (noKernel) Set(string, hostifd.Device, hostifd.Device, bool) error { return errNoKernel }
 

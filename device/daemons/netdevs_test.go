@@ -21,7 +21,7 @@ type carrierTap struct {
 	name string
 }
 
-func (k carrierKernel) Open(name string) (netdev.Tap, error) {
+func (k carrierKernel) Open(name string, _ [6]byte) (netdev.Tap, error) {
 	end, _ := net.Pipe()
 	return carrierTap{end, k, name}, nil
 }

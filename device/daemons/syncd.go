@@ -50,6 +50,9 @@ type ChipConfig struct {
 	// Drive advances the chip's time with the wall clock since start, and moves its frames, until ctx ends. nil means
 	// that the wires do so.
 	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
+	// HostInterfaces makes the host interfaces of ports from the start, for SONiC's orchagent and managers. Otherwise a
+	// client of the CPU port such as hostifd requests them.
+	HostInterfaces bool
 	// Devices makes the host interfaces; nil means those of this host.
 	Devices netdev.Kernel
 	netdevs *netdevs
@@ -101,6 +104,15 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	cfg.netdevs = newNetdevs(cfg.Devices, c.Log)
+	if cfg.HostInterfaces {
+		if cfg.CPU == nil {
+			cfg.CPU = cpuport.New()
+		}
+		cfg.CPU.Keep(cfg.netdevs)
+		if err := cfg.CPU.BeginInterfaces(); err != nil {
+			return err
+		}
+	}
 	for _, at := range []struct {
 		hub  **cpuport.Hub
 		path string

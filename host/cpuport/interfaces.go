@@ -70,19 +70,36 @@ func (h *Hub) attachHost(who string) (*Line, error) {
 	if err := h.checkFree(); err != nil {
 		return nil, err
 	}
-	if h.keeper == nil {
-		return nil, errors.New("this CPU port has no host interfaces")
-	}
-	if h.host == nil {
-		l := h.newLine("host interfaces")
-		if err := h.keeper.Begin(l); err != nil {
-			return nil, err
-		}
-		h.host = l
+	if err := h.begin(); err != nil {
+		return nil, err
 	}
 	h.line = h.newLine(who)
 	h.line.holds = true
 	return h.line, nil
+}
+
+// BeginInterfaces starts the host interfaces of ports without a client. A later client that requests host interfaces
+// uses the same; one of another kind ends them.
+func (h *Hub) BeginInterfaces() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.begin()
+}
+
+// begin starts the host interfaces if they have not been started.
+func (h *Hub) begin() error {
+	if h.keeper == nil {
+		return errors.New("this CPU port has no host interfaces")
+	}
+	if h.host != nil {
+		return nil
+	}
+	l := h.newLine("host interfaces")
+	if err := h.keeper.Begin(l); err != nil {
+		return err
+	}
+	h.host = l
+	return nil
 }
 
 // holds has files of devices, which the client of host interfaces receives to hold them, too: a device keeps its

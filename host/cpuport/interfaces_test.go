@@ -283,3 +283,33 @@ func TestHeldDevices(t *testing.T) {
 		t.Errorf("a file that is lost: %v", err)
 	}
 }
+
+// Host interfaces can start without a client: Linux receives frames at once, and a later client uses the same devices.
+func TestHostInterfacesWithoutClient(t *testing.T) {
+	h, path := serving(t)
+	if err := h.BeginInterfaces(); err == nil || !strings.Contains(err.Error(), "no host interfaces") {
+		t.Fatalf("no keeper: %v", err)
+	}
+	k := newKeeper()
+	h.Keep(k)
+	if err := errors.Join(h.BeginInterfaces(), h.BeginInterfaces()); err != nil {
+		t.Fatal(err)
+	}
+	host := <-k.lines
+	h.Punt(Packet{Data: []byte("punted"), Len: 6}, 4)
+	if p, err := host.Receive(t.Context()); err != nil || string(p.Data) != "punted" {
+		t.Errorf("Linux received %q, %v", p.Data, err)
+	}
+	c, err := DialInterfaces(path, "hostifd", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	host.Forward(Packet{Port: "Ethernet4", Data: []byte("forwarded"), Len: 9})
+	if p, err := c.Receive(t.Context()); err != nil || string(p.Data) != "forwarded" {
+		t.Errorf("the client received %q, %v", p.Data, err)
+	}
+	if len(k.lines) != 0 {
+		t.Error("the client began other host interfaces")
+	}
+}

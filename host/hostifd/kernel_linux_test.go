@@ -129,7 +129,7 @@ func TestLinux(t *testing.T) {
 		!strings.Contains(err.Error(), "no such device: syncd makes it") {
 		t.Errorf("a device that is not there: %v", err)
 	}
-	tap, err := devices.Open("Ethernet0")
+	tap, err := devices.Open("Ethernet0", [6]byte{})
 	if err != nil {
 		t.Skipf("no TAP device may be made here: %v", err)
 	}
@@ -173,7 +173,7 @@ func TestLinux(t *testing.T) {
 	}
 	tap.Close()
 	shows("addr show Ethernet0", "LOWER_UP", "10.0.1.1/24")
-	if tap, err = devices.Open("Ethernet0"); err != nil {
+	if tap, err = devices.Open("Ethernet0", [6]byte{}); err != nil {
 		t.Fatal(err)
 	}
 	shows("addr show Ethernet0", "LOWER_UP")
@@ -183,11 +183,12 @@ func TestLinux(t *testing.T) {
 		t.Error(err)
 	}
 
-	if _, err := devices.Open("Ethernet0"); err == nil || !strings.Contains(err.Error(), "a second syncd?") {
+	if _, err := devices.Open("Ethernet0", [6]byte{}); err == nil ||
+		!strings.Contains(err.Error(), "a second syncd?") {
 		t.Errorf("opened twice: %v", err)
 	}
 	ip(t, "link add Ethernet4 type veth peer name other")
-	_, opened := devices.Open("Ethernet4")
+	_, opened := devices.Open("Ethernet4", [6]byte{})
 	for _, err := range []error{opened, k.Set("Ethernet4", first, Device{}, true)} {
 		if err == nil ||
 			!strings.Contains(err.Error(), "(veth) which is no host interface of tamtam's: rename or remove it") {
@@ -260,7 +261,7 @@ func TestLinux(t *testing.T) {
 	if names, err := k.Ours(); err != nil || len(names) != 1 || names[0] != "Ethernet0" {
 		t.Errorf("ours are %v, %v", names, err)
 	}
-	if tap, err = devices.Open("Ethernet0"); err != nil {
+	if tap, err = devices.Open("Ethernet0", [6]byte{}); err != nil {
 		t.Fatal(err)
 	}
 	set(second, Device{}, true)

@@ -66,7 +66,7 @@ func TestRandomRoutesOfLinux(t *testing.T) {
 	}
 	devices := netdev.NewKernel()
 	for n, name := range []string{"Ethernet0", "Ethernet4"} {
-		tap, err := devices.Open(name)
+		tap, err := devices.Open(name, [6]byte{})
 		if err != nil {
 			t.Skip(err)
 		}

@@ -21,8 +21,9 @@ import (
 
 // A Kernel manages the devices of an operating system.
 type Kernel interface {
-	// Open creates the device, or takes it over from an earlier process.
-	Open(name string) (Tap, error)
+	// Open creates the device with an address, or takes it over from an earlier process as it is. The zero address
+	// stands for a random one.
+	Open(name string, mac [6]byte) (Tap, error)
 	// Remove removes the device if it is a host interface of tamtam's. It returns nil if there is no such device.
 	Remove(name string) error
 	// Ours lists the devices that are host interfaces of tamtam's.
@@ -50,6 +51,7 @@ type Line interface {
 type Port struct {
 	Name string
 	Up   bool
+	MAC  [6]byte // address of a new device
 }
 
 // A Host is the existing devices, and the path of their frames.
@@ -178,7 +180,7 @@ func (h *Host) bring() {
 }
 
 func (h *Host) open(name string) bool {
-	tap, err := h.kernel.Open(name)
+	tap, err := h.kernel.Open(name, h.ports[name].MAC)
 	if err != nil {
 		h.fail(name, err)
 		return false

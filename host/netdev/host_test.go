@@ -36,7 +36,7 @@ func (k *fakeKernel) hold(name string, f *os.File) {
 	}
 }
 
-func (k *fakeKernel) Open(name string) (Tap, error) {
+func (k *fakeKernel) Open(name string, _ [6]byte) (Tap, error) {
 	if name == k.others {
 		return nil, errors.New("there is an interface of this name")
 	}
@@ -156,7 +156,7 @@ func (l fakeLine) Send(f cpuport.Frame) error {
 // their device, from a PortChannel by a member that is up.
 func TestFrames(t *testing.T) {
 	h, k := newHost(t)
-	ports := []Port{{"Ethernet0", true}, {"Ethernet4", true}, {"Ethernet8", true}}
+	ports := []Port{{Name: "Ethernet0", Up: true}, {Name: "Ethernet4", Up: true}, {Name: "Ethernet8", Up: true}}
 	h.SetPorts(ports, false)
 	set(t, h, cpuport.Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet4", "Ethernet8"},
 		Senders: []string{"Ethernet4"}, Up: true},
@@ -227,7 +227,7 @@ func TestFrames(t *testing.T) {
 func TestDevicesOfOthers(t *testing.T) {
 	h, k := newHost(t)
 	k.others = "Ethernet4"
-	ports := []Port{{"Ethernet0", true}, {"Ethernet4", true}}
+	ports := []Port{{Name: "Ethernet0", Up: true}, {Name: "Ethernet4", Up: true}}
 	h.SetPorts(ports, false)
 	if got := h.Trouble(); got != "Ethernet4: there is an interface of this name" {
 		t.Errorf("trouble %q", got)
@@ -259,7 +259,7 @@ type holding struct {
 func (x *holding) look(fresh bool) {
 	var list []Port
 	for _, name := range slices.Sorted(maps.Keys(x.ports)) {
-		list = append(list, Port{name, x.ports[name]})
+		list = append(list, Port{Name: name, Up: x.ports[name]})
 		delete(x.stale, name)
 	}
 	x.h.SetPorts(list, fresh)

@@ -38,19 +38,19 @@ func (Linux) Ours() ([]string, error) {
 // Open creates a TAP device, or attaches to an existing one of ours. It has two queues. The first is disabled at once,
 // so that it gets no frames, and only holds the device, which keeps its carrier while it has a queue of either kind.
 // Frames that Linux sends before the second queue exists are lost, as are all while no process has the device.
-func (Linux) Open(name string) (Tap, error) {
+func (Linux) Open(name string, mac [6]byte) (Tap, error) {
 	fresh, err := missing(name)
 	if err != nil {
 		return nil, err
 	}
-	hold, err := queue(name, fresh, 0)
+	hold, err := queue(name, fresh, mac, 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := disable(hold); err != nil {
 		return nil, errors.Join(err, hold.Close())
 	}
-	f, err := queue(name, false, unix.O_NONBLOCK)
+	f, err := queue(name, false, mac, unix.O_NONBLOCK)
 	if err != nil {
 		return nil, errors.Join(err, hold.Close())
 	}
@@ -80,12 +80,12 @@ func missing(name string) (bool, error) {
 	return false, nil
 }
 
-func queue(name string, fresh bool, mode int) (*os.File, error) {
+func queue(name string, fresh bool, mac [6]byte, mode int) (*os.File, error) {
 	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|mode, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", tun, err)
 	}
-	if err := attach(fd, name, fresh); err != nil {
+	if err := attach(fd, name, fresh, mac); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -110,7 +110,7 @@ const anyName = "hostif%d"
 
 // attach makes a file the queue of a TAP device, which persists when the file is closed. A fresh device gets its name
 // only after it is marked as ours, so that programs which watch interfaces see it marked.
-func attach(fd int, name string, fresh bool) error {
+func attach(fd int, name string, fresh bool, mac [6]byte) error {
 	first := name
 	if fresh {
 		first = anyName
@@ -124,7 +124,7 @@ func attach(fd int, name string, fresh bool) error {
 		return fmt.Errorf("make a TAP device (CAP_NET_ADMIN is needed): %w", err)
 	}
 	if fresh {
-		if err := mark(ask.Name(), name); err != nil {
+		if err := mark(ask.Name(), name, mac); err != nil {
 			return err // the device is removed with the file
 		}
 	}
@@ -134,9 +134,12 @@ func attach(fd int, name string, fresh bool) error {
 	return nil
 }
 
-// mark marks a device as ours, and names it.
-func mark(is, name string) error {
+// mark marks a device as ours, sets its address unless that is zero, and names it.
+func mark(is, name string, mac [6]byte) error {
 	link, err := netlink.LinkByName(is)
+	if err == nil && mac != [6]byte{} {
+		err = netlink.LinkSetHardwareAddr(link, mac[:])
+	}
 	if err == nil {
 		err = netlink.LinkSetAlias(link, Alias)
 	}

@@ -1,6 +1,7 @@
 package netdev
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -39,7 +40,7 @@ func (h *holders) act(r *rand.Rand, runs *bool) string {
 	switch {
 	case r.IntN(2) == 0 && h.syncd == nil:
 		var err error
-		if h.syncd, err = NewKernel().Open("Ethernet0"); err == nil {
+		if h.syncd, err = NewKernel().Open("Ethernet0", [6]byte{}); err == nil {
 			err = h.syncd.SetCarrier(true)
 		}
 		if err != nil {
@@ -75,7 +76,7 @@ func TestRandomHolders(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	first, err := NewKernel().Open("Ethernet0")
+	first, err := NewKernel().Open("Ethernet0", [6]byte{})
 	if err != nil {
 		t.Skipf("no TAP device may be made here: %v", err)
 	}
@@ -126,11 +127,19 @@ func TestRandomHolders(t *testing.T) {
 	if err := netlink.LinkSetAlias(old, Alias); err != nil {
 		t.Fatal(err)
 	}
-	tap, err := NewKernel().Open("Ethernet0")
+	mac := [6]byte{2, 0, 0, 0, 0, 1}
+	tap, err := NewKernel().Open("Ethernet0", mac)
 	if err != nil {
 		t.Fatal(fmt.Errorf("a device of an earlier version: %w", err))
 	}
-	tap.Close()
+	defer tap.Close()
+	link, err := netlink.LinkByName("Ethernet0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := link.Attrs().HardwareAddr; !bytes.Equal(got, mac[:]) {
+		t.Errorf("the device has the address %s, want %x", got, mac)
+	}
 }
 
 // Each change of a carrier is reported to listeners, however soon another follows: by default Linux reports them once a
@@ -151,7 +160,7 @@ func TestCarrierIsReported(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	tap, err := NewKernel().Open("Ethernet0")
+	tap, err := NewKernel().Open("Ethernet0", [6]byte{})
 	if err != nil {
 		t.Skipf("no TAP device may be made here: %v", err)
 	}

@@ -14,6 +14,6 @@ type noKernel struct{}
 // NewKernel returns a kernel that has no devices: they are TAP devices of Linux.
 func NewKernel() Kernel { return noKernel{} }
 
-func (noKernel) Open(string) (Tap, error) { return nil, errNoLinux }
-func (noKernel) Remove(string) error      { return nil }
-func (noKernel) Ours() ([]string, error)  { return nil, nil }
+func (noKernel) Open(string, [6]byte) (Tap, error) { return nil, errNoLinux }
+func (noKernel) Remove(string) error               { return nil }
+func (noKernel) Ours() ([]string, error)           { return nil, nil }

@@ -56,5 +56,6 @@ const (
 // A HostInterface is the Linux device for the HOSTIF object of a port.
 type HostInterface struct {
 	Name string
-	Up   bool // SAI_HOSTIF_ATTR_OPER_STATUS: true if it has a carrier
+	Up   bool    // SAI_HOSTIF_ATTR_OPER_STATUS: true if it has a carrier
+	MAC  [6]byte // SAI_SWITCH_ATTR_SRC_MAC_ADDRESS
 }

@@ -66,7 +66,9 @@ func (ps *ports) hostifChanged(changed *object) {
 			if o.key == changed.key {
 				o = changed
 			}
-			list = append(list, config.HostInterface{Name: name, Up: o.flag(sai.HostifAttrOperStatus)})
+			list = append(list, config.HostInterface{
+				Name: name, Up: o.flag(sai.HostifAttrOperStatus), MAC: ps.sw.mac(sai.SwitchAttrSrcMACAddress),
+			})
 		}
 	}
 	ps.cfg.HostInterfaces(list)

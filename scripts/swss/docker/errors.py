@@ -1,0 +1,5 @@
+"""Errors of the client."""
+
+
+class NotFound(Exception):
+    """No container has this name."""
