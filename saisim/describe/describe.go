@@ -243,7 +243,8 @@ func (b *grapher) forward(last uint32, branches []branch) (out, nowhere []branch
 		v6[1].dropped(drop.TTL, drop.NoRoute, drop.IPHeader),
 		route[1].dropped(drop.Trap, drop.Decap, drop.IPHeader, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
 		hop[1].dropped(drop.NoNextHop, drop.NoNeighbor),
-		leaves[2].dropped(drop.Neighbor, drop.RouterOutDown, drop.SameInterface, drop.L3MTU),
+		// Miss occurs for a directed broadcast to a VLAN that does not flood broadcasts.
+		leaves[2].dropped(drop.Neighbor, drop.RouterOutDown, drop.SameInterface, drop.L3MTU, drop.Miss),
 		to[1].dropped(drop.FDB, drop.Miss, drop.SamePort, drop.NoDestination),
 	}
 }

@@ -33,9 +33,9 @@ type core struct {
 // schedule holds the current cycle and the events due at later ones.
 type schedule struct {
 	now      Cycle
-	stepping bool      // true if events are handled one by one, without shortcuts
-	off      shortcuts // shortcuts that are closed to all packets; derived when [Engine.Advance] begins
-	carried  [8]uint64 // packets on each shortcut, by the number of its bit
+	stepping bool       // true if events are handled one by one, without shortcuts
+	off      shortcuts  // shortcuts that are closed to all packets; derived when [Engine.Advance] begins
+	carried  [16]uint64 // packets on each shortcut, by the number of its bit
 	agenda   *agenda
 	arriving wheel          // frames at ingress MACs
 	enter    tm.Ring[timed] // sorted by ready cycle, then by port

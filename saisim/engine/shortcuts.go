@@ -20,7 +20,7 @@ import (
 // The tables are evaluated when something may have changed. A packet only tests the resulting bits. A new feature that
 // affects packets or observes them must add its line to a table, or its condition to a shortcut. The event path takes
 // no shortcut and the reference has none. Tests compare the shortcuts with both, and count the packets on each.
-type shortcuts uint8
+type shortcuts uint16
 
 const (
 	// cutBridging skips the whole ingress pipe for bridged packets, if there is no program or a passive one.
@@ -39,6 +39,9 @@ const (
 	cutMAC
 	// cutPassive runs a passive program after its packets have left the ingress pipe. It is closed without such a program.
 	cutPassive
+	// cutACL looks a packet of cutBridging or cutRouting up in a single ACL table, without parsing its headers. If the
+	// entry that it hits only counts or stamps, the packet stays usual.
+	cutACL
 
 	everyCut   = 1<<iota - 1
 	cutIngress = cutBridging | cutRouting
@@ -48,13 +51,14 @@ const (
 // packets, needs a name here and a call of took, so that tests count its packets.
 var shortcutNames = [...]string{
 	"bridging", "routing", "admission", "passage", "replication", "egress", "MAC", "passive program",
+	"single ACL table",
 }
 
 // Each shortcut has a name, and each name a shortcut.
 var _ = [1]struct{}{}[1<<len(shortcutNames)-1-everyCut]
 
 // took counts a packet on a shortcut. Tests require that each shortcut carries packets: see [Engine.Shortcuts].
-func (c *core) took(x shortcuts) { c.carried[bits.TrailingZeros8(uint8(x))&7]++ }
+func (c *core) took(x shortcuts) { c.carried[bits.TrailingZeros16(uint16(x))&15]++ }
 
 // A ShortcutCount holds the number of packets that have taken a shortcut.
 type ShortcutCount struct {
@@ -100,6 +104,8 @@ func (c *Engine) closed() shortcuts {
 		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
 		closing{cutIngress, program != nil && !passive},
 		closing{cutPassive, !passive},
+		closing{cutACL, c.acl.marking.used > 0}, // the key has the time
+		closing{cutACL, c.acl.ranges.used != 0}, // the key has bits of parsed headers
 		closing{cutRouting, c.router.ecmpUnhashed != 0},
 		closing{cutPassage, program != nil && !program.Empty(true)}, // the program has stages in the egress pipe
 		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
@@ -118,6 +124,7 @@ func (p *port) closed(recorders uint64) shortcuts {
 		closing{cutAdmission, !bridged || p.in.untaggedRIF != nil},
 		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
 		closing{cutIngress | cutAdmission, p.class.colours != (colourMaps{})},
+		closing{cutACL, len(p.tables[stageIngress]) != 1 || p.in.lag != nil},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
 		closing{cutEgress, p.shaped}, // frames may have to wait in their queue
 		closing{cutEgress | cutMAC, !p.up},
@@ -270,11 +277,12 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 // it forwards the packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
+	var l *lookup
 	var e *aclEntry
-	l := c.alone(p)
-	if l != nil {
+	if (c.off|p.off)&cutACL == 0 {
 		var k aclKey
 		k.usualKey(pk)
+		l = &p.tables[stageIngress][0]
 		e = l.table.space.lookup(&k, &crossing{in: pk.in, out: CPUPort})
 		if e == nil || e.act == 0 && !e.noLearn && e.does&^doesStamp == 0 {
 			c.passed(p, pk, l, e)
@@ -304,19 +312,10 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	return false
 }
 
-// alone returns the only ACL table in which packets of a port are looked up, if the key consists of fields at fixed
-// places of usual packets. Otherwise it returns nil.
-func (c *ingressPipe) alone(p *port) *lookup {
-	tables := p.tables[stageIngress]
-	if len(tables) != 1 || p.in.lag != nil || c.acl.marking.used > 0 || c.acl.ranges.used != 0 {
-		return nil
-	}
-	return &tables[0]
-}
-
 // passed notes the lookup of a packet whose entry, if there is one, does no more than stamp and count. The packet stays
 // usual.
 func (c *ingressPipe) passed(p *port, pk *packet, l *lookup, e *aclEntry) {
+	c.took(cutACL)
 	pk.usual = true
 	if r := p.in.untaggedRIF; c.noting || r != nil {
 		pk.note(r)

@@ -71,11 +71,11 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
+	v := shortOf(seed, routedOf(seed, variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
 		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed),
 		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
-		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed)})
+		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed)}))
 	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
@@ -106,6 +106,7 @@ type variant struct {
 	marks      bool       // ports mirror what they mark
 	routed     bool       // true if most frames are routed: see isRouted
 	bare       bool       // true if there are few other features: see routedOf
+	short      bool       // true if there is little but single ACL tables and passive programs: see isShort
 	streamed   *rand.Rand // random numbers for a stream of statistics; nil means none: see isStreaming
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 }
@@ -133,7 +134,8 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing, p.wrapping = v.analysed, v.wrapped
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
-	p.gen.routed, p.gen.bare, p.extra, p.streams.random = v.routed, v.bare, v.added, v.streamed
+	p.gen.routed, p.gen.bare, p.gen.short, p.extra = v.routed, v.bare, v.short, v.added
+	p.streams.random = v.streamed
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -172,6 +174,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.recording = !p.gen.bare && p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
+	p.furnishShort()
 	p.furnishIFA()
 	p.furnishOuters()
 	p.furnishPolicers()
@@ -204,7 +207,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	if err := p.furnishStreams(); err != nil {
 		return nil, err
 	}
-	if !p.gen.bare && p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program adds no headers
+	if p.hasProgram() {
 		p.programmed = true
 		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly}
 		for _, id := range p.chip.Ports() {
@@ -215,6 +218,9 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		program := pipetest.Program(p.Rand, p.opt)
 		if v.passive != nil {
 			p.opt.IngressOnly, p.opt.Passive = true, true
+			if v.short && p.chance(25) {
+				p.opt.Effect = pick(&p.gen, "pkt.tc", "acl.meta", "ctl.drop", "ctl.punt", "ip.ttl")
+			}
 			program = pipetest.Program(v.passive, p.opt)
 		}
 		if err := p.batch(0, pipe.Batch{Program: program}); err != nil {
@@ -225,6 +231,14 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.configure()
 	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.State().FDB...) // sets dynamic entries too
 	return p, nil
+}
+
+// hasProgram decides whether a case has a program. A chip with a program adds no headers.
+func (p *pair) hasProgram() bool {
+	if p.gen.bare {
+		return p.gen.short && p.chance(55)
+	}
+	return p.seldom(60) && (p.wrapping == nil || p.chance(25))
 }
 
 // profile returns a random small chip.
@@ -241,6 +255,9 @@ func (g *gen) profile() profile.Profile {
 	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
 	p.Buffer = profile.Buffer{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
 	p.FDB = pick[uint32](g, 4, 8, 16)
+	if g.short {
+		p.Default[0].Count = 4 + g.Uint32N(5)
+	}
 	if g.usual {
 		p.FDB = 32
 	}
@@ -272,7 +289,7 @@ func (p *pair) configure() {
 // change changes the configuration of both engines.
 func (p *pair) change() {
 	p.saw["changes of the configuration"]++
-	if p.chance(75) {
+	if p.chance(75) || p.gen.short && !p.gen.routed && p.chance(75) {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()

@@ -46,6 +46,8 @@ type gen struct {
 	routed bool
 	// bare means that there are few features besides routing: see routedOf.
 	bare bool
+	// short means that there is almost nothing but single ACL tables and passive programs: see isShort.
+	short bool
 	// extra supplies random numbers for features that cases of older seeds lack. nil means that there are none.
 	extra *rand.Rand
 	marker
@@ -232,6 +234,10 @@ var ops = []op{
 }
 
 func (g *gen) anyOp() {
+	if g.short && (g.chance(50) || !g.routed && g.chance(80)) {
+		g.shortOp()
+		return
+	}
 	if g.routed && g.chance(60) {
 		g.routedOp()
 		return

@@ -124,7 +124,10 @@ func (g *gen) nearAddress() netip.Addr {
 func (g *gen) furnishRouted() {
 	lags, made := make([]sai.OID, 2), 0
 	routers, members := 4, 7 // of ten ports
-	if g.bare {
+	switch {
+	case g.short: // most ports are in VLANs
+		routers, members = 2, 3
+	case g.bare:
 		routers, members = 6, 8
 	}
 	for i, port := range append([]sai.OID(nil), g.pool[sai.ObjectTypePort]...) {

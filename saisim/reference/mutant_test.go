@@ -2,11 +2,12 @@ package reference_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -19,11 +20,9 @@ type mutant struct {
 }
 
 var mutants = []mutant{
-	// The first ones are tried in every full test run.
 	{"the gap on the wire is a byte short", "engine/clock.go", "gap         = 12", "gap         = 11"},
 	{"a sequential ACL group goes on after a hit", "engine/acl.go", "ended = l.group", "ended = 0"},
 	{"saturating addition wraps", "pipe/alu.go", "if s := (a + b) & u.mask; s >= a {", "if s := (a + b) & u.mask; true {"},
-
 	{"an egress mirror copy loses its congestion mark", "engine/queue.go", "cp.ce = cp.ce || v == tm.Marked",
 		"cp.ce = v == tm.Marked"},
 	{"the ingress pipe takes a frame a cycle late", "engine/mac.go", "c.entered = at + 1\n", "c.entered = at + 2\n"},
@@ -187,36 +186,69 @@ const (
 	passiveSeed = "1006" // the first of them for mutants of passive programs, of which every ninth case has some
 )
 
-// A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make
-// mutants"); without it, the test checks that every mutant still finds the code that it changes.
-func TestMutantsAreCaught(t *testing.T) {
-	tryMutants(t, mutantSeed, slices.Concat(mutants, windowMutants))
-	tryMutants(t, routedSeed, routedMutants)
-	tryMutants(t, passiveSeed, passiveMutants)
-	tryMutants(t, addedSeed, addedMutants)
-	tryMutants(t, streamSeed, streamMutants)
+// lists are all mutants, with the seed of the first case in which the differential test must catch them.
+var lists = []struct {
+	from string
+	of   []mutant
+}{
+	{mutantSeed, slices.Concat(mutants, windowMutants)},
+	{routedSeed, routedMutants},
+	{passiveSeed, passiveMutants},
+	{addedSeed, addedMutants},
+	{shortSeed, shortMutants},
+	{streamSeed, streamMutants},
 }
 
-func tryMutants(t *testing.T, from string, list []mutant) {
-	try := os.Getenv("TAMTAM_MUTANTS") == "all"
-	for _, m := range list {
-		path, err := filepath.Abs(filepath.Join("..", m.file))
-		if err != nil {
-			t.Fatal(err)
+// A trial is a mutant with the source that it changes, its number from 1 on, and the seed of its first case.
+type trial struct {
+	mutant
+	path, source, from string
+	number             int
+}
+
+// trials returns all mutants.
+func trials(t *testing.T) (all []trial) {
+	for _, list := range lists {
+		for _, m := range list.of {
+			path, err := filepath.Abs(filepath.Join("..", m.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(source, []byte(m.old)); n != 1 {
+				t.Errorf("%s: %q is %d times in %s, want once: choose another mutant", m.wrong, m.old, n, m.file)
+			}
+			all = append(all, trial{m, path, string(source), list.from, len(all) + 1})
 		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := bytes.Count(source, []byte(m.old)); n != 1 {
-			t.Errorf("%s: %q is %d times in %s, want once: choose another mutant", m.wrong, m.old, n, m.file)
-			continue
-		}
-		if !try {
-			continue
-		}
+	}
+	return all
+}
+
+// A wrong engine is caught. Only TAMTAM_MUTANTS=all tries the mutants ("make mutants"). Without it, the test checks
+// that every mutant still finds the code that it changes.
+func TestMutantsAreCaught(t *testing.T) {
+	all := trials(t)
+	if os.Getenv("TAMTAM_MUTANTS") != "all" || t.Failed() {
+		return
+	}
+	w := weaver{}
+	for _, m := range all {
+		w.add(m)
+	}
+	together := w.build(t)
+	if out, err := agree(together, 0, mutantSeed, "30"); err != nil {
+		t.Fatalf("without a mutant: %v\n%s", err, out)
+	}
+	for _, m := range all {
 		t.Run(m.wrong, func(t *testing.T) {
-			out, err := runMutant(t, from, path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1))
+			binary := together
+			if !w.woven[m.number] {
+				binary = build(t, map[string]string{m.path: strings.Replace(m.source, m.old, m.new, 1)})
+			}
+			out, err := agree(binary, m.number, m.from, mutantCases)
 			if err == nil || !bytes.Contains(out, []byte("--- FAIL: TestEnginesAgree")) {
 				t.Errorf("not caught: %v\n%s", err, out)
 			}
@@ -224,21 +256,10 @@ func tryMutants(t *testing.T, from string, list []mutant) {
 	}
 }
 
-// runMutant runs the differential test from a seed on, with a source file replaced.
-func runMutant(t *testing.T, from, path string, source []byte) ([]byte, error) {
-	dir := t.TempDir()
-	mutated, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{mutated: source, overlay: text} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-count=1", "-timeout", "30m", "-failfast", "-run",
-		"^TestEnginesAgree$", ".")
-	cmd.Env = append(os.Environ(), "TAMTAM_SEED="+from, "TAMTAM_CASES="+mutantCases)
+// agree runs the differential test of a binary with a mutant, on some cases from a seed on.
+func agree(binary string, number int, from, cases string) ([]byte, error) {
+	cmd := exec.Command(binary, "-test.timeout", "30m", "-test.failfast", "-test.run", "^TestEnginesAgree$")
+	cmd.Env = append(os.Environ(), "TAMTAM_SEED="+from, "TAMTAM_CASES="+cases,
+		fmt.Sprint(mutantVariable, "=", number))
 	return cmd.CombinedOutput()
 }

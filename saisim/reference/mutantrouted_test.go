@@ -56,19 +56,9 @@ var routedMutants = []mutant{
 		"hop == nil {",
 	},
 	{
-		"an address that has moved takes the shortcut to the router", "engine/shortcuts.go",
-		"from == nil || from.to != in.source {",
-		"from == nil {",
-	},
-	{
 		"a routed packet does not refresh its address", "engine/shortcuts.go",
 		"\t\tfrom.seen = at\n\t\tif c.noting",
 		"\t\tif c.noting",
-	},
-	{
-		"an FDB entry that drops is usual behind a router", "engine/shortcuts.go",
-		"to == nil || to.act != 0 || !to.to.member(out.vlan.id)",
-		"to == nil || !to.to.member(out.vlan.id)",
 	},
 	{
 		"a bridge port that left the VLAN is usual behind a router", "engine/shortcuts.go",

@@ -57,11 +57,17 @@ func (g *gen) usualFrame(b []byte, i, ports int) saisim.Frame {
 	dst, src := g.host(), g.host()
 	src[5] = byte(1 + i)
 	dst[5] = byte(1 + g.IntN(ports))
+	if g.short && dst == src { // most hosts send to others
+		dst[5] = byte(1 + g.IntN(ports))
+	}
 	if g.chance(3) {
 		dst[0] |= 1
 	}
 	b = append(append(b[:0], dst[:]...), src[:]...)
 	ip4, ip4dst, size := g.ip4(), g.ip4(), g.size()
+	if g.short { // long enough for the short parse
+		size = max(size, 12)
+	}
 	at, proto := len(b)+2, pick[byte](g, 6, 17, 17)
 	b = append(b, 0x08, 0x00, 0x45, g.dscp()<<2|pick[byte](g, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(4)),
 		pick[byte](g, 0, 0x40), 0, 64, proto, 0, 0)
@@ -80,10 +86,18 @@ func (g *gen) frameAt(b []byte, i, ports int) saisim.Frame {
 	if g.routed && !g.chance(10) {
 		return g.routedFrame(b, i)
 	}
-	if g.usual && !g.chance(15) {
+	if g.usual && !g.chance(g.unusual()) {
 		return g.usualFrame(b, i, ports)
 	}
 	return g.frame(b)
+}
+
+// unusual returns how many frames of a hundred are not usual in cases where most are.
+func (g *gen) unusual() int {
+	if g.short {
+		return 4
+	}
+	return 15
 }
 
 // frame returns a random frame. It uses b for its data.

@@ -19,6 +19,8 @@ type Options struct {
 	IngressOnly bool
 	// Passive makes programs write nothing but their own fields and registers. Half of them have no table with a key.
 	Passive bool
+	// Effect is the name of a fixed field that passive programs write nevertheless. If it is empty, they write none.
+	Effect string
 }
 
 // Program returns a random valid program.
@@ -437,6 +439,9 @@ func (g *maker) op(a *pipe.Action, to string) pipe.Op {
 
 // target returns a field to write in this pipe.
 func (g *maker) target() string {
+	if g.o.Effect != "" && g.chance(30) {
+		return g.o.Effect
+	}
 	if g.o.Passive || g.chance(70) {
 		return pick(g.Rand, g.p.Fields).Name
 	}
