@@ -23874,7 +23874,7 @@ func (*TamtamHft_HighFrequencyTelemetry) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -23959,7 +23959,7 @@ func (t *TamtamHft_HighFrequencyTelemetry_Groups) NewGroup(Profile string, Type 
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry_Groups) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry_Groups"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry_Groups"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24012,7 +24012,7 @@ func (t *TamtamHft_HighFrequencyTelemetry_Groups_Group) ΛListKeyMap() (map[stri
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry_Groups_Group) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry_Groups_Group"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry_Groups_Group"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24055,7 +24055,7 @@ func (*TamtamHft_HighFrequencyTelemetry_Groups_Group_State) IsYANGGoStruct() {}
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry_Groups_Group_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry_Groups_Group_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry_Groups_Group_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24117,7 +24117,7 @@ func (t *TamtamHft_HighFrequencyTelemetry_Readers) NewReader(Name string) (*Tamt
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry_Readers) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry_Readers"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry_Readers"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24164,7 +24164,7 @@ func (t *TamtamHft_HighFrequencyTelemetry_Readers_Reader) ΛListKeyMap() (map[st
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry_Readers_Reader) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry_Readers_Reader"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry_Readers_Reader"], t, opts...); err != nil {
 		return err
 	}
 	return nil
@@ -24207,7 +24207,7 @@ func (*TamtamHft_HighFrequencyTelemetry_Readers_Reader_State) IsYANGGoStruct() {
 
 // Validate validates s against the YANG schema corresponding to its type.
 func (t *TamtamHft_HighFrequencyTelemetry_Readers_Reader_State) ΛValidate(opts ...ygot.ValidationOption) error {
-	if err := ytypes.Validate(SchemaTree["TamtamHft_HighFrequencyTelemetry_Readers_Reader_State"], t, opts...); err != nil {
+	if err := ytypes.Validate(schemaTree()["TamtamHft_HighFrequencyTelemetry_Readers_Reader_State"], t, opts...); err != nil {
 		return err
 	}
 	return nil
