@@ -47,7 +47,7 @@ func (rt *router) rifKind() *kind {
 
 // createRIF checks that the port, LAG or VLAN of an interface is free for it.
 func (rt *router) createRIF(o *object) error {
-	o.self = &routerInterface{mac: rt.routerMAC()}
+	o.self = &routerInterface{mac: rt.routerMAC(o.ref(sai.RouterInterfaceAttrVirtualRouterID))}
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:
 		if rt.usesOf(o.ref(sai.RouterInterfaceAttrVLANID)).routed {
@@ -92,7 +92,7 @@ func (rt *router) useFor(o *object, routed bool) {
 // rifRow returns the row that follows from an interface's attributes.
 func (rt *router) rifRow(o *object) (config.Row, error) {
 	r := config.Interface{
-		ID: o.id(), MAC: o.self.(*routerInterface).mac, MTU: uint32(o.number(sai.RouterInterfaceAttrMTU)),
+		ID: o.id(), Router: o.refID(sai.RouterInterfaceAttrVirtualRouterID), MAC: o.self.(*routerInterface).mac, MTU: uint32(o.number(sai.RouterInterfaceAttrMTU)),
 		Up4: o.flag(sai.RouterInterfaceAttrAdminV4State), Up6: o.flag(sai.RouterInterfaceAttrAdminV6State),
 		Missed:   o.does(sai.RouterInterfaceAttrNeighborMissPacketAction),
 		Loopback: o.enum(sai.RouterInterfaceAttrLoopbackPacketAction) == sai.PacketActionForward,

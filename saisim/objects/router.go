@@ -5,26 +5,29 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A router is the virtual router: its interfaces, their neighbours, next hops and routes.
+// A router is the routing part of the store: virtual routers, interfaces, their neighbours, next hops and routes.
 type router struct {
 	*core
-	used4, used6 uint32 // route entries of IPv4 and IPv6
+	used4, used6 uint32 // route entries of IPv4 and IPv6, in all virtual routers together
 }
 
-// routerKind returns the kind of the single virtual router.
 func (rt *router) routerKind() *kind {
 	return &kind{
-		max: 1,
+		max: rt.prof.VirtualRouters,
 		attrs: []sai.AttrID{
 			sai.VirtualRouterAttrAdminV4State, sai.VirtualRouterAttrAdminV6State, sai.VirtualRouterAttrSrcMACAddress,
 			sai.VirtualRouterAttrLabel,
+		},
+		create: func(o *object) error {
+			o.self = &virtualRouter{}
+			return nil
 		},
 		row: func(o *object) (config.Row, error) {
 			return config.Router{
 				ID: o.id(), Up4: o.flag(sai.VirtualRouterAttrAdminV4State), Up6: o.flag(sai.VirtualRouterAttrAdminV6State),
 			}, noGroup(sai.VirtualRouterAttrSrcMACAddress, sai.MAC(o.mac(sai.VirtualRouterAttrSrcMACAddress)))
 		},
-		remove: refuseRemove("the default virtual router stays"),
+		remove: rt.removeRouter,
 		get: func(o *object, id sai.AttrID) sai.Value {
 			if id == sai.VirtualRouterAttrSrcMACAddress && o.attr(id) == nil {
 				return sai.MAC(rt.sw.mac(sai.SwitchAttrSrcMACAddress))
@@ -34,11 +37,26 @@ func (rt *router) routerKind() *kind {
 	}
 }
 
-// routerMAC returns the default address of router interfaces. This is the address of the virtual router, which by
-// default is the virtual router of the switch.
-func (rt *router) routerMAC() config.MAC {
-	if rt.defaultRouter != nil {
-		if m, ok := rt.defaultRouter.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {
+// A virtualRouter is the state that the store keeps for a VIRTUAL_ROUTER object.
+type virtualRouter struct{ routes int }
+
+// removeRouter rejects the removal of the default virtual router, and of one with routes. The validator rejects that of
+// one with interfaces.
+func (rt *router) removeRouter(o *object) error {
+	if o == rt.defaultRouter {
+		return refuseRemove("the default virtual router stays")(o)
+	}
+	if n := o.self.(*virtualRouter).routes; n > 0 {
+		return refuse("remove", sai.ObjectTypeVirtualRouter, 0, sai.StatusObjectInUse, "it has %d routes", n)
+	}
+	return nil
+}
+
+// routerMAC returns the default address of the interfaces of a virtual router. This is its own address, which by
+// default is that of the switch.
+func (rt *router) routerMAC(vr sai.OID) config.MAC {
+	if o := rt.objects[vr]; o != nil {
+		if m, ok := o.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {
 			return config.MAC(m)
 		}
 	}

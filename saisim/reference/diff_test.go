@@ -74,7 +74,8 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed),
 		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
-		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed)})
+		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed),
+		vrfs: isVRF(seed)})
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
 		p.chip.SetVector(vector)
@@ -105,6 +106,7 @@ type variant struct {
 	routed     bool       // true if most frames are routed: see isRouted
 	bare       bool       // true if there are few other features: see routedOf
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
+	vrfs       bool       // true if there may be several virtual routers: see isVRF
 }
 
 // passiveOf returns random numbers for passive programs in one case of nine, otherwise nil.
@@ -131,6 +133,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.analysing, p.wrapping = v.analysed, v.wrapped
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
 	p.gen.routed, p.gen.bare, p.extra = v.routed, v.bare, v.added
+	p.gen.vrfs = v.vrfs
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -186,6 +189,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.ifaOp()
 		p.changeOuters()
 		p.changeAdded()
+		p.changeVRFs()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -275,6 +279,7 @@ func (p *pair) change() {
 		p.ifaOp()
 		p.changeOuters()
 		p.changeAdded()
+		p.changeVRFs()
 		p.configure()
 		return
 	}

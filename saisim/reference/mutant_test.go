@@ -194,6 +194,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	tryMutants(t, routedSeed, routedMutants)
 	tryMutants(t, passiveSeed, passiveMutants)
 	tryMutants(t, addedSeed, addedMutants)
+	tryMutants(t, vrfSeed, vrfMutants)
 }
 
 func tryMutants(t *testing.T, from string, list []mutant) {
