@@ -92,7 +92,7 @@ func TestNothingIsLeft(t *testing.T) {
 			"ids": len(e.ids), "ports": len(e.ports), "LAGs": len(e.bridge.lags), "addresses": e.bridge.fdb.n,
 			"virtual routers": len(e.router.vrs), "prefixes": vr.fib4.n + vr.fib6.n,
 			"destinations": len(vr.dests) + len(vr.shared),
-			"adjacencies": len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
+			"adjacencies":  len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
 			"profiles of marking": e.marking.used, "entries of flows": len(e.marking.flows[0].entries),
 			"tasks": e.Groups().Tasks(), "plans": len(e.recording.plans), "clamps": len(e.clamps.list),
 			"recorders": int(e.recorders),
