@@ -9,6 +9,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/cli/vrf"
 )
 
 // ipVersion returns 4 or 6 for the family of an address or prefix, or 0 if text is neither.
@@ -77,37 +78,12 @@ type routeLine struct {
 	reason   string
 }
 
-// vrfOf returns the VRF of an interface.
-func vrfOf(i tree.Node) string { return cmp.Or(kit.Configured(i, "vrf"), "default") }
-
-// showVRFs shows the VRFs with their interfaces, as SONiC's command does, and the status of each.
-func showVRFs(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	routing, err := readRouting(ctx, c, tree.Part{Path: []string{"vrfs"}},
-		tree.Part{Path: []string{"interfaces", "interface"}, Of: func(i tree.Node) bool { return vrfOf(i) != "default" }})
-	if err != nil {
-		return nil, err
-	}
-	in := map[string][]string{}
-	for _, i := range routing.Sorted("interfaces", "interface") {
-		in[vrfOf(i)] = append(in[vrfOf(i)], i.Name())
-	}
-	var rows [][]string
-	vrfs := routing.Sorted("vrfs", "vrf")
-	for _, v := range vrfs {
-		rows = append(rows, []string{v.Name(), kit.OrDash(kit.Title(v.Text("state", "status"))),
-			kit.OrDash(strings.Join(in[v.Name()], ", "))})
-	}
-	return kit.TableView(kit.One(routingRoot, routing), []kit.Column{
-		kit.Col("VRF", 15, 2), kit.Col("Status", 7, 2), kit.Col("Interfaces", 10, 0),
-	}, rows, kit.WhyNots(vrfs)), nil
-}
-
-// showRoutes shows the routes of the default VRF in a family: connected ones, static ones with their status, and those of a routing
-// daemon.
+// showRoutes shows the routes of the default VRF in a family: connected ones, static ones with their status, and those
+// of a routing daemon.
 func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		routing, err := readRouting(ctx, c, tree.Part{Path: []string{"routes"}}, tree.Part{Path: []string{"static-routes"}},
-			tree.Part{Path: []string{"interfaces", "interface"}, Of: func(i tree.Node) bool { return vrfOf(i) == "default" }})
+			tree.Part{Path: []string{"interfaces", "interface"}, Of: func(i tree.Node) bool { return vrf.Of(i) == "default" }})
 		if err != nil {
 			return nil, err
 		}

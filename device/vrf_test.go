@@ -19,7 +19,8 @@ func (r *routed) putVRF() {
 	for i, name := range []string{"Ethernet2", "Ethernet3"} {
 		r.config("INTERFACE|"+name, swss.FieldValues{"vrf_name": "Vrf1"})
 		r.config(fmt.Sprintf("INTERFACE|%s|10.7.%d.1/24", name, i), swss.FieldValues{"NULL": "NULL"})
-		r.config(fmt.Sprintf("NEIGH|%s|10.7.%d.2", name, i), swss.FieldValues{"neigh": devicetest.HostMAC(byte(40 + i)).String()})
+		r.config(fmt.Sprintf("NEIGH|%s|10.7.%d.2", name, i),
+			swss.FieldValues{"neigh": devicetest.HostMAC(byte(40 + i)).String()})
 	}
 	r.config("STATIC_ROUTE|Vrf1|10.9.0.0/16", swss.FieldValues{"nexthop": "10.7.1.2"})
 }

@@ -119,7 +119,8 @@ func (d *decision) overlap(a schema.InterfaceAddress) string {
 	}
 	for bits := range a.Prefix.Bits() + 1 {
 		p, err := a.Prefix.Addr().Prefix(bits)
-		if s, ok := d.subnets[schema.Dest{VRF: vrf, Prefix: p}]; err == nil && ok && (s.name != a.Name || bits != a.Prefix.Bits()) {
+		s, ok := d.subnets[schema.Dest{VRF: vrf, Prefix: p}]
+		if err == nil && ok && (s.name != a.Name || bits != a.Prefix.Bits()) {
 			return fmt.Sprintf("the subnet overlaps %s of %s", s.first, s.name)
 		}
 	}

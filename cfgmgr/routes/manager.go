@@ -1,7 +1,7 @@
-// Package routes is the manager of VRFs, routed interfaces, static routes, neighbours, static FDB entries and the switch's
-// settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every row in
-// STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses the
-// next hops with the smallest distance.
+// Package routes is the manager of VRFs, routed interfaces, static routes, neighbours, static FDB entries and the
+// switch's settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every
+// row in STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses
+// the next hops with the smallest distance.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, the one
 // with the smaller name wins; of two rows of a static route, the one in SONiC's form. A row without its interface waits
@@ -73,7 +73,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	switches.Fields = schema.TableOf(schema.CfgSwitch).FieldNames()
 	m := &Manager{
 		out: forward.New(d, r,
-			switches, forward.TableOf(schema.CfgVRF), marked(schema.CfgInterface), marked(schema.CfgNeigh), marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
+			switches, forward.TableOf(schema.CfgVRF), marked(schema.CfgInterface), marked(schema.CfgNeigh),
+			marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
 		),
 		due: true, changed: map[string]bool{}, prefixes: map[schema.Dest]bool{},
 		ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},

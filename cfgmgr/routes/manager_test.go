@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	applTables  = []string{schema.AppSwitch, schema.AppInterface, schema.AppNeigh, schema.AppRoute, schema.AppFDB,
+	applTables = []string{schema.AppSwitch, schema.AppInterface, schema.AppNeigh, schema.AppRoute, schema.AppFDB,
 		schema.AppVRF}
 	stateTables = []string{schema.StateSwitch, schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute,
 		schema.StateStaticFDB, schema.StateVRF}

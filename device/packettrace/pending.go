@@ -14,7 +14,9 @@ import (
 // pendingRoute returns the longest route to dst that a row requests and that the chip lacks. The text contains the
 // reason, for example "route 10.9.0.0/16 is pending: no neighbour ...". It is "" if the chip used the longest route. If
 // r is nil, the text is "".
-func (n *names) pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr) (string, error) {
+func (n *names) pendingRoute(
+	ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr,
+) (string, error) {
 	used, router, routed := usedRoute(t)
 	if !routed || r == nil || !dst.IsValid() {
 		return "", nil
@@ -46,8 +48,8 @@ func usedRoute(t *saisim.PacketTrace) (bits int, router config.ID, routed bool) 
 	return 0, config.None, false
 }
 
-// pendingStatic returns the longest route of STATIC_ROUTE in a VRF that is not in force and has at least least bits. It also
-// returns its length in bits, -1 if there is none.
+// pendingStatic returns the longest route of STATIC_ROUTE in a VRF that is not in force and has at least least bits. It
+// also returns its length in bits, -1 if there is none.
 func pendingStatic(
 	ctx context.Context, r *swss.Redis, vrf string, dst netip.Addr, least int,
 ) (text string, bits int, err error) {

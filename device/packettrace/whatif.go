@@ -108,7 +108,8 @@ func (d *candidateFinder) finding(f *saisim.Finding) {
 	case "chip.fdb", "chip.learning":
 		d.address(f)
 	case "chip.ipv4_route", "chip.ipv6_route":
-		if r, ok := find(d.tables.Routes, func(r config.Route) bool { return r.Router == f.In && r.Prefix == f.Prefix }); ok && f.Drop {
+		this := func(r config.Route) bool { return r.Router == f.In && r.Prefix == f.Prefix }
+		if r, ok := find(d.tables.Routes, this); ok && f.Drop {
 			r.Action = config.Forward
 			d.try(r, false, "route %s with action forward", r.Prefix)
 		}
@@ -346,7 +347,8 @@ func (d *candidateFinder) hostRoute() {
 			continue
 		}
 		n++
-		r := config.Route{Router: in.Router, Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward, NextHop: h.ID}
+		r := config.Route{Router: in.Router, Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward,
+			NextHop: h.ID}
 		d.try(r, false, "a route %s via %s at %s", r.Prefix, h.IP, d.name(h.Interface))
 	}
 }

@@ -32,8 +32,8 @@ func aftModules() []tree.Module {
 			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each,
 			Fold: fold(eachRoute), Entry: true, Leaves: leaves,
 		}, {
-			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: each, Fold: fold(eachLink), Entry: true,
-			Leaves: leaves,
+			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: each, Fold: fold(eachLink),
+			Entry: true, Leaves: leaves,
 		}}
 	}
 	subinterface := tree.Codec{Get: func(r tree.Record) []string {
@@ -73,8 +73,8 @@ func aftModules() []tree.Module {
 		path := afts + "/" + family + "-unicast/" + family + "-entry"
 		row := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", Entry: true, Fits: ofFamilyOf(family)}
 		// A subnet comes before a route to the same prefix, as in the ASIC.
-		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: "prefix", Fold: linksOf(family),
-			Entry: true}
+		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: "prefix",
+			Fold: linksOf(family), Entry: true}
 		link.Leaves = []tree.Leaf{leaf("state/origin-protocol", constant("DIRECTLY_CONNECTED"))}
 		row.Leaves = []tree.Leaf{leaf("state/origin-protocol", origin)}
 		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
@@ -187,7 +187,7 @@ func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
 	return hops
 }
 
-// eachRoute calls visit with the next hops of each route of the default VRF. The fields of a route are separated by bars.
+// eachRoute calls visit with the next hops of each route of the default VRF. Fields of a route are separated by bars.
 func eachRoute(routes map[string]string, visit func(hops []hop)) {
 	for key, text := range routes {
 		if f := strings.Split(text, "|"); len(f) == 4 && inDefaultVRF([]string{key}) {
@@ -198,20 +198,18 @@ func eachRoute(routes map[string]string, visit func(hops []hop)) {
 	}
 }
 
-// link returns the subnet that an address of an interface makes reachable, and the next hop, for a key of INTF_TABLE. A
-// loopback, a link-local address, an address without a subnet, and an interface of another VRF than the default one make
-// none. interfaces holds the VRFs.
+// link returns the subnet that an address of an interface of the default VRF makes reachable, and the next hop, for a
+// key of INTF_TABLE. A loopback, a link-local address and an address without a subnet make none. interfaces has VRFs.
 func link(interfaces map[string]string, key string) (subnet netip.Prefix, h hop, ok bool) {
 	name, text, _ := strings.Cut(key, ":")
 	p, err := netip.ParsePrefix(text)
-	if err != nil || inAnyVRF(interfaces[name]) || schema.IsLoopbackName(name) || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
+	vrf := interfaces[name]
+	if err != nil || vrf != "" && vrf != schema.DefaultVRF || schema.IsLoopbackName(name) ||
+		p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
 		return netip.Prefix{}, hop{}, false
 	}
 	return p.Masked(), hop{Interface: name, Weight: "1"}, true
 }
-
-// inAnyVRF reports whether an interface is in another VRF than the default one.
-func inAnyVRF(vrf string) bool { return vrf != "" && vrf != schema.DefaultVRF }
 
 // eachLink calls visit with the next hop of each subnet of the interfaces.
 func eachLink(interfaces map[string]string, visit func(hops []hop)) {

@@ -30,8 +30,8 @@ type Path struct {
 	Own       netip.Addr // first address of the interface with the same IP version; invalid if there is none
 }
 
-// Lookup returns how packets to an address in the default VRF leave the switch. It uses the longest prefix that leads to a neighbour, and
-// the first next hop of a group. The error is the reason why there is no path.
+// Lookup returns how packets to an address in the default VRF leave the switch. It uses the longest prefix that leads
+// to a neighbour, and the first next hop of a group. The error is the reason why there is no path.
 func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	h, err := o.leads(to)
 	if err != nil {

@@ -64,7 +64,8 @@ func TestEveryCallFails(t *testing.T) {
 		"VRF_TABLE:Vrf1", "INTF_TABLE:Ethernet8 vrf_name=Vrf1", "INTF_TABLE:Ethernet8:10.4.0.1/24",
 		"NEIGH_TABLE:Ethernet8:10.4.0.2 neigh=02:00:00:00:00:08",
 		"ROUTE_TABLE:Vrf1:10.8.0.0/16 nexthop=10.4.0.2 ifname=Ethernet8")
-	changed := []string{"INTF_TABLE:Ethernet8", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09", "ROUTE_TABLE:10.8.0.0/16 blackhole=true",
+	changed := []string{"INTF_TABLE:Ethernet8", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09",
+		"ROUTE_TABLE:10.8.0.0/16 blackhole=true",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4", "INTF_TABLE:Ethernet4 mtu=1400"}
 	once := newBench(t)
 	once.do(rows...)

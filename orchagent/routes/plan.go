@@ -152,7 +152,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 			p.why[k] = err
 			return
 		}
-		spec := rifSpec{vrf: row.row.VRF, on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC), mtu: uint32(row.row.MTUOn(int(mtu)))}
+		spec := rifSpec{vrf: row.row.VRF, on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC),
+			mtu: uint32(row.row.MTUOn(int(mtu)))}
 		if row.row.MAC.IsZero() {
 			spec.mac = o.ports.MAC()
 		}

@@ -23,8 +23,8 @@ func (o *Orch) makeVRFs(ctx context.Context, p *plan) {
 	}
 }
 
-// removeVRFs removes virtual routers that are not planned, and reports whether any was removed. Those with interfaces or
-// routes stay until a later call.
+// removeVRFs removes virtual routers that are not planned, and reports whether any was removed. Those with interfaces
+// or routes stay until a later call.
 func (o *Orch) removeVRFs(ctx context.Context, p *plan) (freed bool) {
 	used := map[string]bool{}
 	for _, r := range o.rifs {

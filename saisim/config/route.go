@@ -59,8 +59,8 @@ type Route struct {
 	Prefix netip.Prefix
 	Action PacketAction
 	// NextHop is a next hop, a group, a router interface (the subnet is connected) or the CPU port (the address is the
-	// switch's own). None means that there is no next hop. Next hops and interfaces may be those of another virtual router,
-	// whose neighbours have no host routes in this one.
+	// switch's own). None means that there is no next hop. Next hops and interfaces may be those of another virtual
+	// router, whose neighbours have no host routes in this one.
 	NextHop ID
 }
 

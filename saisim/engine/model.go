@@ -278,8 +278,8 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 	return g.members[lo].adj
 }
 
-// A dest is the destination of a prefix in a virtual router: the destination of its route or, without a route, the neighbour with this
-// address.
+// A dest is the destination of a prefix in a virtual router: the destination of its route or, without a route, the
+// neighbour with this address.
 type dest struct {
 	vr     *virtualRouter
 	prefix netip.Prefix

@@ -21,22 +21,14 @@ func (rt *router) routeKind() *kind {
 			}
 			return r, rt.checkNextHop(sai.OID(r.NextHop))
 		},
-		made: func(o *object) { rt.countRoute(o, 1) },
-		gone: func(o *object) { rt.countRoute(o, -1) },
+		made: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)++ },
+		gone: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)-- },
 		live: map[sai.AttrID]func(o *object) sai.Value{
 			sai.RouteEntryAttrIPAddrFamily: func(o *object) sai.Value {
 				return family(o.key.Entry.(sai.RouteEntry).Dest.Addr())
 			},
 		},
 	}
-}
-
-// countRoute changes the numbers of routes, of all and of the entry's virtual router.
-func (rt *router) countRoute(o *object, n int) {
-	k := o.key.Entry.(sai.RouteEntry)
-	*rt.routesUsed(k.Dest) += uint32(n)
-	vr, _ := self[*virtualRouter](rt.core, k.VR)
-	vr.routes += n
 }
 
 func (rt *router) createRoute(o *object) error {

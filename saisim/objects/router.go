@@ -18,10 +18,6 @@ func (rt *router) routerKind() *kind {
 			sai.VirtualRouterAttrAdminV4State, sai.VirtualRouterAttrAdminV6State, sai.VirtualRouterAttrSrcMACAddress,
 			sai.VirtualRouterAttrLabel,
 		},
-		create: func(o *object) error {
-			o.self = &virtualRouter{}
-			return nil
-		},
 		row: func(o *object) (config.Row, error) {
 			return config.Router{
 				ID: o.id(), Up4: o.flag(sai.VirtualRouterAttrAdminV4State), Up6: o.flag(sai.VirtualRouterAttrAdminV6State),
@@ -37,17 +33,10 @@ func (rt *router) routerKind() *kind {
 	}
 }
 
-// A virtualRouter is the state that the store keeps for a VIRTUAL_ROUTER object.
-type virtualRouter struct{ routes int }
-
-// removeRouter rejects the removal of the default virtual router, and of one with routes. The validator rejects that of
-// one with interfaces.
+// removeRouter rejects the removal of the default virtual router. The validator rejects that of one in use.
 func (rt *router) removeRouter(o *object) error {
 	if o == rt.defaultRouter {
 		return refuseRemove("the default virtual router stays")(o)
-	}
-	if n := o.self.(*virtualRouter).routes; n > 0 {
-		return refuse("remove", sai.ObjectTypeVirtualRouter, 0, sai.StatusObjectInUse, "it has %d routes", n)
 	}
 	return nil
 }

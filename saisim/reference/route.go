@@ -114,8 +114,8 @@ func (c *Chip) sawRoute(pk *packet, r config.Route, found bool) {
 	}
 }
 
-// longestPrefix returns the route of an address in a virtual router. The address of a neighbour counts as a route to it. If a route and a
-// neighbour have the same prefix, the route wins.
+// longestPrefix returns the route of an address in a virtual router. The address of a neighbour counts as a route to
+// it. If a route and a neighbour have the same prefix, the route wins.
 func (conf *settings) longestPrefix(vr config.ID, dst netip.Addr) (best config.Route, found bool) {
 	for _, r := range conf.Routes {
 		if r.Router == vr && r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
@@ -126,16 +126,18 @@ func (conf *settings) longestPrefix(vr config.ID, dst netip.Addr) (best config.R
 		return best, true
 	}
 	if n, ok := conf.hostRoute(vr, dst); ok {
-		return config.Route{Router: vr, Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward, NextHop: n.Interface}, true
+		return config.Route{Router: vr, Prefix: netip.PrefixFrom(dst, dst.BitLen()),
+			Action: config.Forward, NextHop: n.Interface}, true
 	}
 	return best, found
 }
 
-// hostRoute returns the neighbour to which an address is a route in a virtual router. If there are several, the one at the first interface
-// wins: ports before LAGs before VLANs.
+// hostRoute returns the neighbour to which an address is a route in a virtual router. If there are several, the one at
+// the first interface wins: ports before LAGs before VLANs.
 func (conf *settings) hostRoute(vr config.ID, dst netip.Addr) (best config.Neighbor, found bool) {
 	for _, n := range conf.Neighbors {
-		if conf.rifs[n.Interface].Router == vr && n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
+		if conf.rifs[n.Interface].Router == vr && n.IP == dst && n.HostRoute &&
+			(!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
 			best, found = n, true
 		}
 	}

@@ -2,8 +2,8 @@ package schema
 
 import "slices"
 
-// PrefixKeys maps prefixes in VRFs to the keys of their rows: usually one, but a prefix can be written in several ways. The
-// zero value is empty.
+// PrefixKeys maps prefixes in VRFs to the keys of their rows: usually one, but a prefix can be written in several ways.
+// The zero value is empty.
 type PrefixKeys struct {
 	first  map[Dest]string
 	others map[Dest][]string

@@ -7,7 +7,8 @@ import (
 )
 
 func TestPrefixKeys(t *testing.T) {
-	p, q := Dest{Prefix: netip.MustParsePrefix("10.0.0.0/8")}, Dest{VRF: "Vrf1", Prefix: netip.MustParsePrefix("10.0.0.0/8")}
+	p := Dest{Prefix: netip.MustParsePrefix("10.0.0.0/8")}
+	q := Dest{VRF: "Vrf1", Prefix: p.Prefix}
 	var x PrefixKeys
 	want := func(p Dest, keys ...string) {
 		t.Helper()

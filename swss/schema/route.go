@@ -238,7 +238,8 @@ type Hop struct {
 	Weight    uint32 // default 1
 }
 
-// RouteKey returns the key of ROUTE_TABLE for a prefix in the default VRF. Like FRR's fpmsyncd it omits the length of host routes.
+// RouteKey returns the key of ROUTE_TABLE for a prefix in the default VRF. Like FRR's fpmsyncd it omits the length of
+// host routes.
 func RouteKey(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
