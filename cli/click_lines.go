@@ -100,7 +100,7 @@ func skipVRF(words []string) ([]string, error) {
 		return words, nil
 	}
 	if words[1] != "default" {
-		return nil, fmt.Errorf("vrf %q: the switch has no VRF but default", words[1])
+		return nil, fmt.Errorf("vrf %q: the shell has routes of the VRF default only; use row STATIC_ROUTE", words[1])
 	}
 	return words[2:], nil
 }

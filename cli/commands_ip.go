@@ -148,7 +148,8 @@ func setAddress(ctx context.Context, c *kit.Call) error {
 	if !slices.ContainsFunc(all, func(a tree.Node) bool { return a.Text("prefix") == prefix }) {
 		return fmt.Errorf("%s has no address %s", c.Session.Interface, prefix)
 	}
-	own := kit.Configured(found, "mtu") + kit.Configured(found, "mac-address") // other settings of the interface
+	// Other settings of the interface.
+	own := kit.Configured(found, "mtu") + kit.Configured(found, "mac-address") + kit.Configured(found, "vrf")
 	if len(all) == 1 && !strings.HasPrefix(c.Session.Interface, "Loopback") && own == "" {
 		path = routedPath(c.Session.Interface)
 	}

@@ -436,7 +436,7 @@ func (r *running) there(name string) bool {
 }
 
 // routed writes the mode of an interface that routes. The command of its first address creates its row; a loopback's
-// row is created in any case. An interface without an address, or with its own MTU or MAC address, remains a row
+// row is created in any case. An interface without an address, or with its own MTU, MAC address or VRF, remains a row
 // command.
 func (r *running) routed(i tree.Node, neighbors []tree.Node) {
 	table, name := routedTable(i.Name()), i.Name()
@@ -450,7 +450,7 @@ func (r *running) routed(i tree.Node, neighbors []tree.Node) {
 		}
 	}
 	loopback := strings.HasPrefix(name, "Loopback")
-	own := i.Text("config", "mtu") + i.Text("config", "mac-address")
+	own := i.Text("config", "mtu") + i.Text("config", "mac-address") + i.Text("config", "vrf")
 	if own == "" && (loopback || lines.Len() > 0) {
 		r.says(table, name)
 	}

@@ -10,6 +10,7 @@ import (
 	"tamtam/cli/kit"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
+	"tamtam/cli/vrf"
 )
 
 func showCommands() []*kit.Command {
@@ -63,6 +64,7 @@ func showCommands() []*kit.Command {
 		kit.Keyword("config", "As they are configured"))
 	add(showACL, "show", kit.Keyword("access-list", "ACL tables and rules"), kit.Maybe(acl, "Only this table"))
 	add(showACL, "show", kit.Keyword("acl", "The same as access-list"), kit.Maybe(acl, "Only this table"))
+	add(vrf.Show(routingRoot), "show", kit.Keyword("vrf", "VRFs and their interfaces"))
 	add(showRoutes(4), "show", ip, kit.Keyword("route", "IPv4 routes"))
 	add(showRoutes(6), "show", ipv6, kit.Keyword("route", "IPv6 routes"))
 	add(showIPInterfaces(4), "show", ip, "interface")

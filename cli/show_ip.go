@@ -9,6 +9,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/cli/vrf"
 )
 
 // ipVersion returns 4 or 6 for the family of an address or prefix, or 0 if text is neither.
@@ -77,15 +78,17 @@ type routeLine struct {
 	reason   string
 }
 
-// showRoutes shows the routes of a family: connected ones, static ones with their status, and those of a routing
-// daemon.
+// showRoutes shows the routes of the default VRF in a family: connected ones, static ones with their status, and those
+// of a routing daemon.
 func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
-		routing, err := readRouting(ctx, c, ofFamily(family, "routes", "route"), ofFamily(family, "static-routes", "route"),
-			ofFamily(family, addressesList...))
+		routing, err := readRouting(ctx, c, tree.Part{Path: []string{"routes"}}, tree.Part{Path: []string{"static-routes"}},
+			tree.Part{Path: []string{"interfaces", "interface"}, Of: func(i tree.Node) bool { return vrf.Of(i) == "default" }})
 		if err != nil {
 			return nil, err
 		}
+		routing = routing.Keep(ofFamily(family, "routes", "route"), ofFamily(family, "static-routes", "route"),
+			ofFamily(family, addressesList...))
 		lacking := readUnprogrammed(ctx, c)
 		lines := routeLines(routing, lacking)
 		data := kit.One(routingRoot, withStatuses(routing, lacking))

@@ -127,7 +127,9 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 			`"next-hop":["10.0.0.7@Ethernet4"]}},{"prefix":"2001:db8:7::/48","state":{"prefix":"2001:db8:7::/48",`+
 			`"next-hop":["2001:db8::7@Ethernet4"]}}]},`+
 			`"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8","next-hop":["10.0.0.3"]}}]},`+
-			`"interfaces":{"interface":[{"name":"Ethernet4","addresses":{"address":[{"prefix":"10.0.0.1/24",`+
+			`"vrfs":{"vrf":[{"name":"Vrf1","config":{"name":"Vrf1"},"state":{"status":"active"}}]},`+
+			`"interfaces":{"interface":[{"name":"Ethernet12","config":{"vrf":"Vrf1"}},`+
+			`{"name":"Ethernet4","addresses":{"address":[{"prefix":"10.0.0.1/24",`+
 			`"state":{"status":"active"}}]}},{"name":"Ethernet8","addresses":{"address":[{"prefix":"2001:db8::1/64",`+
 			`"state":{"status":"active"}}]}}]},`+
 			`"neighbors":{"neighbor":[{"interface":"Ethernet4","address":"10.0.0.9","config":{"mac-address":`+

@@ -122,6 +122,9 @@ func TestHostRoutes(t *testing.T) {
 // reported.
 func TestRouteRefusals(t *testing.T) {
 	r := newRouter(t)
+	for range 3 {
+		r.create(sai.ObjectTypeVirtualRouter)
+	}
 	rif := func(pairs ...any) []any { return append(pairs, sai.RouterInterfaceAttrVirtualRouterID, r.vr) }
 	typ := sai.RouterInterfaceAttrType
 	for _, tt := range []struct {
@@ -160,7 +163,7 @@ func TestRouteRefusals(t *testing.T) {
 			sai.Uints{1}}},
 		{"a fine-grained group", sai.StatusNotSupported, sai.ObjectTypeNextHopGroup,
 			[]any{sai.NextHopGroupAttrType, sai.NextHopGroupTypeFineGrainEcmp}},
-		{"a second virtual router", sai.StatusInsufficientResources, sai.ObjectTypeVirtualRouter, nil},
+		{"a fifth virtual router", sai.StatusInsufficientResources, sai.ObjectTypeVirtualRouter, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) { r.refused(tt.want, tt.t, tt.pairs...) })
 	}

@@ -9,6 +9,18 @@ import (
 	"tamtam/swss/schema"
 )
 
+// decideVRFs forwards the VRFs. There is nothing that a VRF waits for.
+func (d *decision) decideVRFs() {
+	for _, key := range d.vrfs.sorted() {
+		row, state := d.vrfs[key], forward.Row{Table: schema.StateVRF, Key: key}
+		if row.err != nil {
+			d.out.Report(state, schema.StatusFailed, schema.Reason(row.err))
+			continue
+		}
+		d.out.Forward(forward.Row{Table: schema.AppVRF, Key: key}, row.row.Fields(), state)
+	}
+}
+
 // decideInterfaces decides which interfaces route.
 func (d *decision) decideInterfaces() {
 	d.routed = map[string]bool{}
@@ -23,6 +35,9 @@ func (d *decision) decideInterfaces() {
 
 // unroutable returns the reason why an interface of this name cannot route, or "" if it can.
 func (d *decision) unroutable(name string) string {
+	if vrf := d.vrfOf(name); vrf != "" && !d.vrfs.valid(vrf) {
+		return fmt.Sprintf("VRF %q does not exist", vrf)
+	}
 	switch schema.InterfaceTable(name) {
 	case schema.CfgInterface:
 		if !d.ports.valid(name) {
@@ -47,10 +62,13 @@ func (d *decision) unroutable(name string) string {
 	return ""
 }
 
-// decideAddresses decides on the addresses of interfaces. Subnets of different interfaces must not overlap.
+// vrfOf returns the VRF of an interface, "" for the default one.
+func (d *decision) vrfOf(name string) string { return d.interfaces[name].row.VRF }
+
+// decideAddresses decides on the addresses of interfaces. Subnets of different interfaces of a VRF must not overlap.
 func (d *decision) decideAddresses() {
 	taken := map[string]string{}
-	d.subnets, d.own = map[netip.Prefix]subnet{}, map[netip.Addr]string{}
+	d.subnets, d.own = map[schema.Dest]subnet{}, map[place]string{}
 	for _, key := range d.addresses.sorted() {
 		row := d.addresses[key]
 		a, state := row.row, forward.Row{Table: schema.StateInterface, Key: key}
@@ -95,27 +113,34 @@ func (d *decision) overlap(a schema.InterfaceAddress) string {
 	if a.Prefix.Addr().IsLinkLocalUnicast() {
 		return ""
 	}
-	if name := d.own[a.Prefix.Addr()]; name != "" {
+	vrf := d.vrfOf(a.Name)
+	if name := d.own[place{vrf, a.Prefix.Addr()}]; name != "" {
 		return fmt.Sprintf("%s has the address %s already", name, a.Prefix.Addr())
 	}
 	for bits := range a.Prefix.Bits() + 1 {
 		p, err := a.Prefix.Addr().Prefix(bits)
-		if s, ok := d.subnets[p]; err == nil && ok && (s.name != a.Name || bits != a.Prefix.Bits()) {
+		s, ok := d.subnets[schema.Dest{VRF: vrf, Prefix: p}]
+		if err == nil && ok && (s.name != a.Name || bits != a.Prefix.Bits()) {
 			return fmt.Sprintf("the subnet overlaps %s of %s", s.first, s.name)
 		}
 	}
 	for p, s := range d.subnets { // subnets inside the prefix
-		if p.Bits() > a.Prefix.Bits() && a.Prefix.Contains(p.Addr()) {
-			return d.firstInside(a.Prefix, s)
+		if inside(p, vrf, a.Prefix) {
+			return d.firstInside(vrf, a.Prefix, s)
 		}
 	}
 	return ""
 }
 
-// firstInside returns the first of the accepted subnets inside a prefix.
-func (d *decision) firstInside(p netip.Prefix, s subnet) string {
+// inside reports whether a subnet is one of the VRF and part of a larger prefix.
+func inside(d schema.Dest, vrf string, p netip.Prefix) bool {
+	return d.VRF == vrf && d.Prefix.Bits() > p.Bits() && p.Contains(d.Prefix.Addr())
+}
+
+// firstInside returns the first of the accepted subnets of a VRF inside a prefix.
+func (d *decision) firstInside(vrf string, p netip.Prefix, s subnet) string {
 	for q, t := range d.subnets {
-		if q.Bits() > p.Bits() && p.Contains(q.Addr()) && t.first.Compare(s.first) < 0 {
+		if inside(q, vrf, p) && t.first.Compare(s.first) < 0 {
 			s = t
 		}
 	}
@@ -126,12 +151,13 @@ func (d *decision) addSubnet(a schema.InterfaceAddress) {
 	if a.Prefix.Addr().IsLinkLocalUnicast() {
 		return
 	}
-	d.own[a.Prefix.Addr()] = a.Name
-	p := a.Prefix.Masked()
-	if _, ok := d.subnets[p]; ok {
+	vrf, p := d.vrfOf(a.Name), a.Prefix.Masked()
+	d.own[place{vrf, a.Prefix.Addr()}] = a.Name
+	to := schema.Dest{VRF: vrf, Prefix: p}
+	if _, ok := d.subnets[to]; ok {
 		return
 	}
-	d.subnets[p] = subnet{name: a.Name, first: a.Prefix}
+	d.subnets[to] = subnet{name: a.Name, first: a.Prefix}
 	f := 0
 	if !p.Addr().Is4() {
 		f = 1
@@ -142,15 +168,15 @@ func (d *decision) addSubnet(a schema.InterfaceAddress) {
 	}
 }
 
-// connected returns the interface whose subnet contains the address.
-func (d *decision) connected(a netip.Addr) (name string, ok bool) {
+// connected returns the interface of a VRF whose subnet contains the address.
+func (d *decision) connected(vrf string, a netip.Addr) (name string, ok bool) {
 	f := 0
 	if !a.Is4() {
 		f = 1
 	}
 	for _, bits := range d.lengths[f] {
 		if p, err := a.Prefix(bits); err == nil {
-			if s, ok := d.subnets[p]; ok {
+			if s, ok := d.subnets[schema.Dest{VRF: vrf, Prefix: p}]; ok {
 				return s.name, true
 			}
 		}

@@ -1,7 +1,7 @@
-// Package routes is the manager of routed interfaces, static routes, neighbours, static FDB entries and the switch's
-// settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every row in
-// STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses the
-// next hops with the smallest distance.
+// Package routes is the manager of VRFs, routed interfaces, static routes, neighbours, static FDB entries and the
+// switch's settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every
+// row in STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses
+// the next hops with the smallest distance.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, the one
 // with the smaller name wins; of two rows of a static route, the one in SONiC's form. A row without its interface waits
@@ -46,13 +46,14 @@ type Manager struct {
 	// changed holds the static routes that changed since all rows were decided, and prefixes holds the prefix of each.
 	// last is the decision on all rows.
 	changed  map[string]bool
-	prefixes map[netip.Prefix]bool
+	prefixes map[schema.Dest]bool
 	byPrefix schema.PrefixKeys
 	last     *decision
 
 	// Rows of the ports, VLANs and members that interfaces are made of.
 	ports      rows[schema.Port]
 	lags       rows[schema.PortChannel]
+	vrfs       rows[schema.VRF]
 	vlans      rows[schema.VLAN]
 	lagMembers rows[schema.PortChannelMember]
 	members    rows[schema.VLANMember]
@@ -72,11 +73,13 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	switches.Fields = schema.TableOf(schema.CfgSwitch).FieldNames()
 	m := &Manager{
 		out: forward.New(d, r,
-			switches, marked(schema.CfgInterface), marked(schema.CfgNeigh), marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
+			switches, forward.TableOf(schema.CfgVRF), marked(schema.CfgInterface), marked(schema.CfgNeigh),
+			marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
 		),
-		due: true, changed: map[string]bool{}, prefixes: map[netip.Prefix]bool{},
+		due: true, changed: map[string]bool{}, prefixes: map[schema.Dest]bool{},
 		ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
 		lagMembers: rows[schema.PortChannelMember]{}, members: rows[schema.VLANMember]{},
+		vrfs:       rows[schema.VRF]{},
 		interfaces: rows[schema.Interface]{}, addresses: rows[schema.InterfaceAddress]{}, routes: rows[schema.StaticRoute]{},
 		neighbors: rows[schema.Neighbor]{}, fdb: rows[schema.FDBEntry]{}, switches: rows[schema.Switch]{},
 	}
@@ -86,6 +89,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	consume(m, d, db, schema.CfgVLAN, m.vlans, schema.ParseVLAN)
 	consume(m, d, db, schema.CfgPortChannelMbr, m.lagMembers, schema.ParsePortChannelMember)
 	consume(m, d, db, schema.CfgVLANMember, m.members, schema.ParseVLANMember)
+	consume(m, d, db, schema.CfgVRF, m.vrfs, schema.ParseVRF)
 	for _, t := range schema.InterfaceTables {
 		m.consumeInterfaces(d, db, t)
 	}
@@ -148,14 +152,14 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 func (m *Manager) storeRoute(key string, fields swss.FieldValues) {
 	m.changed[key] = true
 	if old, ok := m.routes[key]; ok && old.err == nil {
-		m.prefixes[old.row.Prefix] = true
-		m.byPrefix.Remove(old.row.Prefix, key)
+		m.prefixes[old.row.Dest] = true
+		m.byPrefix.Remove(old.row.Dest, key)
 	}
 	row, err := schema.ParseStaticRoute(key, fields)
 	keep(m.routes, key, fields, row, err)
 	if fields != nil && err == nil {
-		m.prefixes[row.Prefix] = true
-		m.byPrefix.Add(row.Prefix, key)
+		m.prefixes[row.Dest] = true
+		m.byPrefix.Add(row.Dest, key)
 	}
 }
 
@@ -184,6 +188,7 @@ func (m *Manager) decideAll() {
 	m.last = d
 	d.decideSwitch()
 	d.learnPorts()
+	d.decideVRFs()
 	d.decideInterfaces()
 	d.decideAddresses()
 	d.decideNeighbors()
@@ -199,9 +204,15 @@ type decision struct {
 	vlanOf  map[string]string // first VLAN by member
 	inVLAN  map[string]bool   // set of VLAN|port
 	routed  map[string]bool   // interfaces that route
-	subnets map[netip.Prefix]subnet
+	subnets map[schema.Dest]subnet
 	lengths [2][]int // lengths of subnets, IPv4 and IPv6, the longest first
-	own     map[netip.Addr]string
+	own     map[place]string
+}
+
+// A place is an address in a VRF.
+type place struct {
+	vrf  string
+	addr netip.Addr
 }
 
 // A subnet is the subnet of an interface address.

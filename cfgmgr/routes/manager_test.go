@@ -14,9 +14,10 @@ import (
 )
 
 var (
-	applTables  = []string{schema.AppSwitch, schema.AppInterface, schema.AppNeigh, schema.AppRoute, schema.AppFDB}
+	applTables = []string{schema.AppSwitch, schema.AppInterface, schema.AppNeigh, schema.AppRoute, schema.AppFDB,
+		schema.AppVRF}
 	stateTables = []string{schema.StateSwitch, schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute,
-		schema.StateStaticFDB}
+		schema.StateStaticFDB, schema.StateVRF}
 )
 
 func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
@@ -51,6 +52,8 @@ func TestConvergence(t *testing.T) {
 		"STATIC_ROUTE|default|10.9.0.0/16 blackhole=true",
 		"STATIC_ROUTE|10.9.0.0/16 nexthop=10.4.0.9 ifname=x", "-STATIC_ROUTE|10.9.0.0/16",
 		"-STATIC_ROUTE|default|10.9.0.0/16",
+		"VRF|Vrf1", "-VRF|Vrf1", "VRF|Vrf1 vni=7", "INTERFACE|Ethernet4 vrf_name=Vrf1", "VLAN_INTERFACE|Vlan10 vrf_name=Vrf1",
+		"STATIC_ROUTE|Vrf1|10.9.0.0/16 nexthop=10.4.0.2,10.0.0.2 nexthop-vrf=Vrf1,default", "-STATIC_ROUTE|Vrf1|10.9.0.0/16",
 		"NEIGH|Vlan10|10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH|Vlan10|10.0.0.2 neigh=02:00:00:00:00:03",
 		"NEIGH|Vlan10|10.0.0.9 neigh=02:00:00:00:00:03", "-NEIGH|Vlan10|10.0.0.2",
 		"FDB|Vlan10|02:00:00:00:00:02 port=Ethernet0", "FDB|Vlan10|02-00-00-00-00-02 port=PortChannel1",

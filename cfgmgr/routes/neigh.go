@@ -19,8 +19,8 @@ func (d *decision) decideNeighbors() {
 		case taken[at] != "":
 			d.refuse(state, "%s is the same neighbour, and has a row of its own", taken[at])
 			continue
-		case d.own[n.Addr] != "":
-			d.refuse(state, "%s is the switch's own address, of %s", n.Addr, d.own[n.Addr])
+		case d.own[place{d.vrfOf(n.Interface), n.Addr}] != "":
+			d.refuse(state, "%s is the switch's own address, of %s", n.Addr, d.own[place{d.vrfOf(n.Interface), n.Addr}])
 			continue
 		case !d.routed[n.Interface]:
 			missing = d.unrouted(n.Interface)

@@ -3,7 +3,6 @@ package routes
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ const protocolStatic = "static"
 // decideRoutes decides on static routes. It uses the usable next hops with the smallest distance. A route without a
 // usable next hop waits.
 func (d *decision) decideRoutes() {
-	taken := map[netip.Prefix]string{}
+	taken := map[schema.Dest]string{}
 	for _, key := range slices.SortedFunc(maps.Keys(d.routes), schema.CompareStaticRoutes) {
 		d.decideRoute(key, taken)
 	}
@@ -25,19 +24,21 @@ func (d *decision) decideRoutes() {
 
 // decideRoute decides on a static route, after the routes that have precedence over it. taken maps the prefixes of
 // decided routes to their keys.
-func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
+func (d *decision) decideRoute(key string, taken map[schema.Dest]string) {
 	row, state := d.routes[key], stateRoute(key)
 	var route schema.Route
 	missing := ""
 	if row.err == nil {
-		if other := taken[row.row.Prefix]; other != "" {
+		if other := taken[row.row.Dest]; other != "" {
 			d.refuse(state, "%s is the same route, and has a row of its own", other)
 			return
 		}
-		taken[row.row.Prefix] = key
-		route, missing = d.resolve(row.row)
+		taken[row.row.Dest] = key
+		if route, missing = d.resolve(row.row); row.row.VRF != "" && !d.vrfs.valid(row.row.VRF) {
+			missing = fmt.Sprintf("VRF %q does not exist", row.row.VRF)
+		}
 	}
-	d.accept(applRoute(row.row.Prefix), state, key, func() map[string]string { return route.Fields() }, row.err, missing)
+	d.accept(applRoute(row.row.Dest), state, key, func() map[string]string { return route.Fields() }, row.err, missing)
 }
 
 // decideChanged decides on the changed static routes, and on all static routes with the same prefixes. No other rows
@@ -49,10 +50,10 @@ func (d *decision) decideChanged() {
 			d.decideRoute(key, nil)
 		}
 	}
-	for prefix := range d.prefixes {
-		d.out.Drop(applRoute(prefix))
-		taken := map[netip.Prefix]string{}
-		keys := d.byPrefix.Keys(prefix)
+	for dest := range d.prefixes {
+		d.out.Drop(applRoute(dest))
+		taken := map[schema.Dest]string{}
+		keys := d.byPrefix.Keys(dest)
 		slices.SortFunc(keys, schema.CompareStaticRoutes)
 		for _, key := range keys {
 			d.out.Unreport(stateRoute(key))
@@ -63,13 +64,13 @@ func (d *decision) decideChanged() {
 
 func stateRoute(key string) forward.Row { return forward.Row{Table: schema.StateStaticRoute, Key: key} }
 
-func applRoute(p netip.Prefix) forward.Row {
-	return forward.Row{Table: schema.AppRoute, Key: schema.RouteKey(p)}
+func applRoute(to schema.Dest) forward.Row {
+	return forward.Row{Table: schema.AppRoute, Key: to.Key()}
 }
 
 // resolve chooses the next hops of a route, or returns the reasons why none is usable.
 func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
-	route := schema.Route{Prefix: s.Prefix, Protocol: protocolStatic}
+	route := schema.Route{Dest: s.Dest, Protocol: protocolStatic}
 	var lacks []string
 	best := -1
 	for _, h := range s.Hops {
@@ -101,24 +102,35 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	return route, ""
 }
 
+// inVRF names a VRF, if it is not the default one.
+func inVRF(vrf string) string {
+	if vrf == "" {
+		return ""
+	}
+	return " of " + vrf
+}
+
 // resolveHop determines the interface of a next hop, or returns the reason why there is none.
 func (d *decision) resolveHop(h schema.StaticHop) (schema.Hop, string) {
 	hop := schema.Hop{Addr: h.Addr, Interface: h.Interface, Weight: 1}
 	switch {
 	case h.Blackhole:
 		return hop, ""
-	case h.Addr.IsValid() && d.own[h.Addr] != "":
-		return hop, fmt.Sprintf("next hop %s is the switch's own address, of %s", h.Addr, d.own[h.Addr])
+	case h.Addr.IsValid() && d.own[place{h.VRF, h.Addr}] != "":
+		return hop, fmt.Sprintf("next hop %s is the switch's own address, of %s", h.Addr, d.own[place{h.VRF, h.Addr}])
 	case schema.IsLoopbackName(hop.Interface):
 		return hop, fmt.Sprintf("%s leads to no next hop", hop.Interface)
 	case hop.Interface != "" && !d.routed[hop.Interface]:
 		return hop, d.unrouted(hop.Interface)
+	case hop.Interface != "" && d.vrfOf(hop.Interface) != h.VRF:
+		return hop, fmt.Sprintf("%s is in VRF %s, and the next hop in %s: nexthop-vrf names that of the next hop",
+			hop.Interface, schema.VRFName(d.vrfOf(hop.Interface)), schema.VRFName(h.VRF))
 	case hop.Interface != "":
 		return hop, ""
 	}
-	name, ok := d.connected(h.Addr)
+	name, ok := d.connected(h.VRF, h.Addr)
 	if !ok {
-		return hop, fmt.Sprintf("next hop %s is in the subnet of no interface", h.Addr)
+		return hop, fmt.Sprintf("next hop %s is in the subnet of no interface%s", h.Addr, inVRF(h.VRF))
 	}
 	hop.Interface = name
 	return hop, ""

@@ -94,7 +94,7 @@ TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are 
 		"run hostifd and fpmsyncd instead of hostd, for Linux interfaces and routes of FRR (needs CAP_NET_ADMIN)")
 	u.northbound.flags(c)
 	command.Group(c, "Configuration", "config", "keep", "data")
-	command.Group(c, "Chip and ports", "profile", "port", "ports", "keep-links", "no-hostd", "frr", "oracle")
+	command.Group(c, "Chip and ports", "profile", "port", "ports", "keep-links", "no-hostd", "frr", "oracle", "hft")
 	command.Group(c, "Redis", "redis", "database-config", "redis-user", "redis-password-file")
 	groupNorthbound(c)
 	command.Group(c, "Tests", "allow-faults")

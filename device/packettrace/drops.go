@@ -302,7 +302,7 @@ func (n *names) rule(k *saisim.Kept) string {
 	case drop.Blackhole, drop.Route, drop.NoRoute, drop.NoNextHop:
 		for _, table := range []string{"chip.ipv4_route", "chip.ipv6_route"} {
 			if f := at(table); f != nil && f.Hit {
-				return "route " + f.Prefix.String()
+				return "route " + schema.Dest{VRF: n.otherVRF(f.In), Prefix: f.Prefix}.String()
 			}
 		}
 	case drop.Neighbor, drop.NoNeighbor:

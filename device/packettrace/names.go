@@ -49,6 +49,9 @@ func newNames(
 	for _, i := range n.tables.Interfaces {
 		n.of[i.ID] = n.name(i.On)
 	}
+	if err := n.vrfs(ctx, r); err != nil {
+		return nil, err
+	}
 	for _, e := range n.tables.ACLEntries {
 		n.entry[e.ID] = e
 		for _, c := range e.Of(config.ActCounter) {
@@ -95,6 +98,36 @@ func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 		}
 	}
 	return nil
+}
+
+// vrfs names the virtual routers: the first is that of the default VRF, and the others have the VRF of an interface.
+func (n *names) vrfs(ctx context.Context, r *swss.Redis) error {
+	if len(n.tables.Routers) > 0 {
+		n.of[n.tables.Routers[0].ID] = schema.DefaultVRF
+	}
+	if r == nil || !n.several() {
+		return nil
+	}
+	var rows []string
+	for _, i := range n.tables.Interfaces {
+		rows = append(rows, schema.AppInterface+":"+n.name(i.ID))
+	}
+	return r.DB(swss.ApplDB).ReadRows(ctx, rows, func(i int, row swss.FieldValues, _ int64) {
+		if vrf := row["vrf_name"]; schema.IsVRFName(vrf) {
+			n.of[n.tables.Interfaces[i].Router] = vrf
+		}
+	})
+}
+
+// several reports whether there are virtual routers besides that of the default VRF.
+func (n *names) several() bool { return len(n.tables.Routers) > 1 }
+
+// otherVRF returns the name of the VRF of a virtual router, "" for the default one.
+func (n *names) otherVRF(router config.ID) string {
+	if vrf := n.name(router); vrf != schema.DefaultVRF {
+		return vrf
+	}
+	return ""
 }
 
 // name returns the name of an object, "" for no object.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -13,16 +14,19 @@ import (
 // pendingRoute returns the longest route to dst that a row requests and that the chip lacks. The text contains the
 // reason, for example "route 10.9.0.0/16 is pending: no neighbour ...". It is "" if the chip used the longest route. If
 // r is nil, the text is "".
-func pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr) (string, error) {
-	used, routed := usedRoute(t)
+func (n *names) pendingRoute(
+	ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr,
+) (string, error) {
+	used, router, routed := usedRoute(t)
 	if !routed || r == nil || !dst.IsValid() {
 		return "", nil
 	}
-	static, bits, err := pendingStatic(ctx, r, dst, used)
+	vrf := n.otherVRF(router)
+	static, bits, err := pendingStatic(ctx, r, vrf, dst, used)
 	if err != nil {
 		return "", err
 	}
-	other, err := pendingOther(ctx, r, dst, max(used, bits+1))
+	other, err := pendingOther(ctx, r, vrf, dst, max(used, bits+1))
 	if err != nil || other != "" {
 		return other, err
 	}
@@ -30,23 +34,25 @@ func pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst
 }
 
 // usedRoute returns the shortest prefix length that would have been preferred to the route that a packet used. It
-// also returns whether the packet was looked up in a route table at all.
-func usedRoute(t *saisim.PacketTrace) (bits int, routed bool) {
+// also returns the virtual router, and whether the packet was looked up in a route table at all.
+func usedRoute(t *saisim.PacketTrace) (bits int, router config.ID, routed bool) {
 	for i := range t.Findings {
 		switch f := &t.Findings[i]; {
 		case f.Table != "chip.ipv4_route" && f.Table != "chip.ipv6_route":
 		case !f.Hit, f.Drop && f.Prefix.Bits() == 0: // the switch's own default route drops
-			return 0, true
+			return 0, f.In, true
 		default:
-			return f.Prefix.Bits() + 1, true
+			return f.Prefix.Bits() + 1, f.In, true
 		}
 	}
-	return 0, false
+	return 0, config.None, false
 }
 
-// pendingStatic returns the longest route of STATIC_ROUTE that is not in force and has at least least bits. It also
-// returns its length in bits, -1 if there is none.
-func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, bits int, err error) {
+// pendingStatic returns the longest route of STATIC_ROUTE in a VRF that is not in force and has at least least bits. It
+// also returns its length in bits, -1 if there is none.
+func pendingStatic(
+	ctx context.Context, r *swss.Redis, vrf string, dst netip.Addr, least int,
+) (text string, bits int, err error) {
 	rows, err := swss.NewTable(r.DB(swss.StateDB), schema.StateStaticRoute).Dump(ctx)
 	if err != nil {
 		return "", 0, fmt.Errorf("static routes: %w", err)
@@ -56,7 +62,7 @@ func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int
 	for key, row := range rows {
 		s, err := schema.ParseStaticRoute(key, map[string]string{"blackhole": "true"})
 		p := s.Prefix
-		longer := err == nil && p.Contains(dst) && p.Bits() >= max(least, bits+1)
+		longer := err == nil && s.VRF == vrf && p.Contains(dst) && p.Bits() >= max(least, bits+1)
 		if longer && !table.OK(row[table.Status], row[schema.FieldReason]) {
 			bits, text = p.Bits(), routeText(p, row)
 		}
@@ -64,14 +70,16 @@ func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int
 	return text, bits, nil
 }
 
-// pendingOther returns the longest pending route with at least least bits that another program has written to
+// pendingOther returns the longest pending route of a VRF with at least least bits that another program has written to
 // ROUTE_TABLE.
-func pendingOther(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, err error) {
+func pendingOther(
+	ctx context.Context, r *swss.Redis, vrf string, dst netip.Addr, least int,
+) (text string, err error) {
 	var prefixes []netip.Prefix
 	var names []string
 	for bits := dst.BitLen(); bits >= least; bits-- {
 		p := netip.PrefixFrom(dst, bits).Masked()
-		for _, vrf := range []string{"", schema.DefaultVRF + ":"} {
+		for _, vrf := range prefixesOf(vrf) {
 			prefixes, names = append(prefixes, p), append(names, schema.AppRoute+":"+vrf+schema.RouteKey(p))
 		}
 	}
@@ -87,6 +95,14 @@ func pendingOther(ctx context.Context, r *swss.Redis, dst netip.Addr, least int)
 	_, key, _ := r.DB(swss.ApplDB).Split(names[first])
 	row, _, err := swss.NewTable(r.DB(swss.StateDB), schema.StateRoute).Get(ctx, key)
 	return routeText(prefixes[first], row), err
+}
+
+// prefixesOf returns the beginnings of keys of ROUTE_TABLE for routes of a VRF.
+func prefixesOf(vrf string) []string {
+	if vrf == "" {
+		return []string{"", schema.DefaultVRF + ":"}
+	}
+	return []string{vrf + ":"}
 }
 
 // routeText returns the status of a route that is not in the chip, from its row of STATE_DB.

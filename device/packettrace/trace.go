@@ -36,7 +36,7 @@ type Answer struct {
 // A Lookup is one lookup in a table.
 type Lookup struct {
 	Table string `json:"table"`
-	At    string `json:"at,omitempty"` // which of these tables: an ACL table, a port
+	At    string `json:"at,omitempty"` // which of these tables: an ACL table, a port, a VRF if there are several
 	Hit   bool   `json:"hit"`
 	Key   string `json:"key,omitempty"`   // key of the lookup
 	Entry string `json:"entry,omitempty"` // the entry found
@@ -95,7 +95,7 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 		a.Note = noLength
 	}
 	dst, _ := netip.ParseAddr(headersOf(frame)["dst"])
-	if a.Pending, err = pendingRoute(ctx, r, t, dst); err != nil {
+	if a.Pending, err = n.pendingRoute(ctx, r, t, dst); err != nil {
 		return nil, err
 	}
 	a.Copies = n.copies(t, frame)
@@ -237,6 +237,9 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 	case saisim.TableEncap, saisim.TableDecap:
 		n.header(f, &l)
 	case "chip.ipv4_route", "chip.ipv6_route":
+		if n.several() {
+			l.At = n.name(f.In)
+		}
 		if f.Hit {
 			l.Entry = f.Prefix.String()
 		}

@@ -108,7 +108,8 @@ func (d *candidateFinder) finding(f *saisim.Finding) {
 	case "chip.fdb", "chip.learning":
 		d.address(f)
 	case "chip.ipv4_route", "chip.ipv6_route":
-		if r, ok := find(d.tables.Routes, func(r config.Route) bool { return r.Prefix == f.Prefix }); ok && f.Drop {
+		this := func(r config.Route) bool { return r.Router == f.In && r.Prefix == f.Prefix }
+		if r, ok := find(d.tables.Routes, this); ok && f.Drop {
 			r.Action = config.Forward
 			d.try(r, false, "route %s with action forward", r.Prefix)
 		}
@@ -230,10 +231,10 @@ func (d *candidateFinder) reason(why drop.Reason, at saisim.PortID) {
 	case drop.Blackhole:
 		d.hostRoute()
 	case drop.RouterDown, drop.RouterOutDown:
-		r := d.tables.Router
-		r.Up4, r.Up6 = true, true
-		d.try(r, false, "the virtual router up for IPv4 and IPv6")
 		if i, ok := d.router(); ok {
+			r, _ := find(d.tables.Routers, func(r config.Router) bool { return r.ID == i.Router })
+			r.Up4, r.Up6 = true, true
+			d.try(r, false, "the virtual router up for IPv4 and IPv6")
 			d.routerInterface(i)
 		}
 	case drop.QueueLimit, drop.WRED, drop.Buffer:
@@ -319,9 +320,10 @@ func (d *candidateFinder) route() {
 	if err != nil {
 		return
 	}
+	in, _ := d.router()
 	best, found := config.Route{}, false
 	for _, r := range d.tables.Routes {
-		if r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
+		if r.Router == in.Router && r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best, found = r, true
 		}
 	}
@@ -338,13 +340,15 @@ func (d *candidateFinder) hostRoute() {
 	if err != nil {
 		return
 	}
+	in, _ := d.router()
 	n := 0
 	for _, h := range d.tables.NextHops {
 		if h.IP.Is4() != dst.Is4() || n == mostHops {
 			continue
 		}
 		n++
-		r := config.Route{Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward, NextHop: h.ID}
+		r := config.Route{Router: in.Router, Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward,
+			NextHop: h.ID}
 		d.try(r, false, "a route %s via %s at %s", r.Prefix, h.IP, d.name(h.Interface))
 	}
 }

@@ -32,8 +32,8 @@ func aftModules() []tree.Module {
 			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each,
 			Fold: fold(eachRoute), Entry: true, Leaves: leaves,
 		}, {
-			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Each: each, Fold: fold(eachLink), Entry: true,
-			Leaves: leaves,
+			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: each, Fold: fold(eachLink),
+			Entry: true, Leaves: leaves,
 		}}
 	}
 	subinterface := tree.Codec{Get: func(r tree.Record) []string {
@@ -73,8 +73,8 @@ func aftModules() []tree.Module {
 		path := afts + "/" + family + "-unicast/" + family + "-entry"
 		row := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", Entry: true, Fits: ofFamilyOf(family)}
 		// A subnet comes before a route to the same prefix, as in the ASIC.
-		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Each: "prefix", Fold: linksOf(family),
-			Entry: true}
+		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: "prefix",
+			Fold: linksOf(family), Entry: true}
 		link.Leaves = []tree.Leaf{leaf("state/origin-protocol", constant("DIRECTLY_CONNECTED"))}
 		row.Leaves = []tree.Leaf{leaf("state/origin-protocol", origin)}
 		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
@@ -187,10 +187,10 @@ func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
 	return hops
 }
 
-// eachRoute calls visit with the next hops of each route. The fields of a route are separated by bars.
+// eachRoute calls visit with the next hops of each route of the default VRF. Fields of a route are separated by bars.
 func eachRoute(routes map[string]string, visit func(hops []hop)) {
-	for _, text := range routes {
-		if f := strings.Split(text, "|"); len(f) == 4 {
+	for key, text := range routes {
+		if f := strings.Split(text, "|"); len(f) == 4 && inDefaultVRF([]string{key}) {
 			if hops := routeHops(f[0], f[1], f[2], f[3]); len(hops) > 0 {
 				visit(hops)
 			}
@@ -198,12 +198,14 @@ func eachRoute(routes map[string]string, visit func(hops []hop)) {
 	}
 }
 
-// link returns the subnet that an address of an interface makes reachable, and the next hop, for a key of INTF_TABLE. A
-// loopback, a link-local address and an address without a subnet make none.
-func link(key string) (subnet netip.Prefix, h hop, ok bool) {
+// link returns the subnet that an address of an interface of the default VRF makes reachable, and the next hop, for a
+// key of INTF_TABLE. A loopback, a link-local address and an address without a subnet make none. interfaces has VRFs.
+func link(interfaces map[string]string, key string) (subnet netip.Prefix, h hop, ok bool) {
 	name, text, _ := strings.Cut(key, ":")
 	p, err := netip.ParsePrefix(text)
-	if err != nil || schema.IsLoopbackName(name) || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
+	vrf := interfaces[name]
+	if err != nil || vrf != "" && vrf != schema.DefaultVRF || schema.IsLoopbackName(name) ||
+		p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
 		return netip.Prefix{}, hop{}, false
 	}
 	return p.Masked(), hop{Interface: name, Weight: "1"}, true
@@ -212,7 +214,7 @@ func link(key string) (subnet netip.Prefix, h hop, ok bool) {
 // eachLink calls visit with the next hop of each subnet of the interfaces.
 func eachLink(interfaces map[string]string, visit func(hops []hop)) {
 	for key := range interfaces {
-		if _, h, ok := link(key); ok {
+		if _, h, ok := link(interfaces, key); ok {
 			visit([]hop{h})
 		}
 	}
@@ -223,7 +225,7 @@ func linksOf(family string) func(map[string]string) map[string]string {
 	return func(interfaces map[string]string) map[string]string {
 		out := map[string]string{}
 		for _, key := range tree.SortedKeys(interfaces) {
-			subnet, h, ok := link(key)
+			subnet, h, ok := link(interfaces, key)
 			if _, taken := out[subnet.String()]; ok && !taken && subnet.Addr().Is4() == (family == "ipv4") {
 				out[subnet.String()] = `{"group":"` + hopGroup([]hop{h}) + `"}`
 			}

@@ -42,6 +42,10 @@ func routingModule() tree.Module {
 	interfaces.Rows = append(interfaces.Rows, tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
 		Leaves: routedLeaves("state")})
 	return tree.Module{Name: "tamtam-routing", Groups: []tree.Group{
+		{Path: "/routing/vrfs/vrf", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgVRF, Key: "{name}", Entry: true},
+			{DB: swss.ApplDB, Table: schema.AppVRF, Key: "{name}"},
+		}},
 		interfaces, addresses,
 		{Path: staticRoutePath, Rows: append(
 			staticRouteRows(tree.Row{Leaves: []tree.Leaf{leaf("config/next-hop", nextHops())}}),
@@ -49,7 +53,7 @@ func routingModule() tree.Module {
 				Leaves: []tree.Leaf{leaf("state/next-hop", hopsInForce())}})},
 		{Path: "/routing/routes/route", Rows: []tree.Row{
 			{
-				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true,
+				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true, Fits: inDefaultVRF,
 				Leaves: []tree.Leaf{leaf("state/next-hop", readOnly(nextHops())), leaf("state/protocol", text("protocol"))},
 			},
 		}},
@@ -103,8 +107,12 @@ func routingModule() tree.Module {
 }
 
 func routedLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{leaf(at+"/mtu", text("mtu")), leaf(at+"/mac-address", text("mac_addr"))}
+	return []tree.Leaf{leaf(at+"/mtu", text("mtu")), leaf(at+"/mac-address", text("mac_addr")),
+		leaf(at+"/vrf", text("vrf_name"))}
 }
+
+// inDefaultVRF accepts the keys of routes of the default VRF.
+func inDefaultVRF(keys []string) bool { return !strings.HasPrefix(keys[len(keys)-1], "Vrf") }
 
 // finishNeighbor writes the family into the row, as SONiC does.
 func finishNeighbor(c tree.Change) error {

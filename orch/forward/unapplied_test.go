@@ -41,12 +41,12 @@ func TestUnappliedIsListed(t *testing.T) {
 	b.Do("PORT|Ethernet0 lanes=0 speed=100000", "VLAN|Vlan5 vlanid=5")
 	check()
 	b.Do("PORT|Ethernet0 lanes=0 speed=100000 mtuu=1500 tpid=0x9100", "PROT|Ethernet0 lanes=0", "PROT|Ethernet4 lanes=1",
-		"VRF|Vrf1 NULL=NULL")
+		"VNET|Vnet1 NULL=NULL")
 	want := []string{
 		"PORT|Ethernet0 no-effect: tpid has no effect in this switch",
 		"PORT|Ethernet0 unknown: there is no field mtuu; the nearest is mtu",
 		"PROT unknown: there is no table PROT; the nearest is PORT",
-		"VRF not-implemented: the table VRF is not implemented",
+		"VNET not-implemented: the table VNET is not implemented",
 	}
 	check(want...)
 	b.Do("restart")
@@ -57,6 +57,6 @@ func TestUnappliedIsListed(t *testing.T) {
 	b.Restart()
 	b.Do("-PROT|Ethernet0", "PORT|Ethernet0 lanes=0 speed=100000 mtu=1500")
 	check(want[2:]...)
-	b.Do("-PROT|Ethernet4", "-VRF|Vrf1", "VLAN|Vlan5 vlanid=5 vlanidd=5")
+	b.Do("-PROT|Ethernet4", "-VNET|Vnet1", "VLAN|Vlan5 vlanid=5 vlanidd=5")
 	check("VLAN|Vlan5 unknown: there is no field vlanidd; the nearest is vlanid")
 }

@@ -138,7 +138,7 @@ func (b *bench) setPort(name string, fit bool) {
 // statuses returns all status rows.
 func (b *bench) statuses() []string {
 	b.T.Helper()
-	return b.Statuses(schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute)
+	return b.Statuses(schema.StateVRF, schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute)
 }
 
 // asic returns the routing objects of the ASIC, by their contents instead of object ids. It omits objects that always
@@ -147,6 +147,11 @@ func (b *bench) asic() (list []string) {
 	v := viewer{b, map[sai.OID]string{b.ports.cpu: "cpu", 0: "none"}}
 	for name, k := range b.ports.on {
 		v.names[k.OID] = strings.TrimPrefix(name, "away ")
+	}
+	for name, oid := range b.orch.vrfs {
+		if v.names[oid] = schema.VRFName(name); name != "" {
+			list = append(list, "vrf "+name)
+		}
 	}
 	keys := b.Fake.Keys()
 	for _, t := range []sai.ObjectType{sai.ObjectTypeRouterInterface, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup} {
@@ -165,7 +170,7 @@ func (b *bench) asic() (list []string) {
 			list = append(list, fmt.Sprintf("neighbour %s on %s%s", e.IP, v.names[e.RIF], v.attrs(k)))
 		case sai.RouteEntry:
 			if line := fmt.Sprintf("route %s%s", e.Dest, v.attrs(k)); !slices.Contains(alwaysThere, line) {
-				list = append(list, line)
+				list = append(list, line+v.inVRF(e.VR))
 			}
 		}
 	}
@@ -181,6 +186,14 @@ var alwaysThere = []string{
 type viewer struct {
 	*bench
 	names map[sai.OID]string
+}
+
+// inVRF names a virtual router besides the default one.
+func (v viewer) inVRF(vr sai.OID) string {
+	if name := v.names[vr]; name != schema.DefaultVRF {
+		return " in " + name
+	}
+	return ""
 }
 
 func (v viewer) name(k sai.Key) string {
@@ -207,7 +220,10 @@ func (v viewer) attrs(k sai.Key) string {
 	out := ""
 	for _, a := range v.Fake.Attrs(k) {
 		switch a.ID {
-		case sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.NextHopAttrType,
+		case sai.RouterInterfaceAttrVirtualRouterID:
+			out += v.inVRF(a.Value.(sai.OID))
+			continue
+		case sai.RouterInterfaceAttrType, sai.NextHopAttrType,
 			sai.NextHopGroupAttrType:
 			continue
 		}

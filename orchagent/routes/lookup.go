@@ -30,8 +30,8 @@ type Path struct {
 	Own       netip.Addr // first address of the interface with the same IP version; invalid if there is none
 }
 
-// Lookup returns how packets to an address leave the switch. It uses the longest prefix that leads to a neighbour, and
-// the first next hop of a group. The error is the reason why there is no path.
+// Lookup returns how packets to an address in the default VRF leave the switch. It uses the longest prefix that leads
+// to a neighbour, and the first next hop of a group. The error is the reason why there is no path.
 func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	h, err := o.leads(to)
 	if err != nil {
@@ -59,7 +59,7 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 		if err != nil {
 			return hop{}, err
 		}
-		t, ok := o.routes[p]
+		t, ok := o.routes[schema.Dest{Prefix: p}]
 		if !ok {
 			continue
 		}
@@ -79,7 +79,8 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 	return hop{}, orch.Wait("route", to.String(), "no route to %s", to)
 }
 
-// Address returns the source address with which the switch itself sends to a neighbour through an interface. The
+// Address returns the source address with which the switch itself sends to a neighbour through an interface of the
+// default VRF. The
 // address has the neighbour's IP version. It belongs to a loopback, else to the interface, else to any other interface.
 // Among several, the first by name is used.
 func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
@@ -87,7 +88,7 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	for _, key := range sorted(o.rows.addresses) {
 		a := o.rows.addresses[key].row
 		own := a.Prefix.Addr()
-		other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
+		other := !own.IsValid() || o.vrfOf(a.Name) != "" || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
 		if other || o.ledger.Why[orch.Row(schema.AppInterface, key)] != nil {
 			continue
 		}
@@ -105,10 +106,10 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	return best, best.IsValid()
 }
 
-// Owns reports whether an address is one of the switch's own and in force.
+// Owns reports whether an address is one of the switch's own in the default VRF, and in force.
 func Owns(o *Orch, a netip.Addr) bool {
 	for key, x := range o.rows.addresses {
-		if x.row.Prefix.Addr() == a && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
+		if x.row.Prefix.Addr() == a && o.vrfOf(x.row.Name) == "" && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
 			return true
 		}
 	}
@@ -147,7 +148,7 @@ func (o *Orch) Used() map[sai.AttrID]int {
 		sai.SwitchAttrAvailableNextHopGroupEntry: len(o.groups), sai.SwitchAttrAvailableNextHopGroupMemberEntry: 0,
 	}
 	for p := range o.routes {
-		if p.Addr().Is4() {
+		if p.Prefix.Addr().Is4() {
 			used[sai.SwitchAttrAvailableIPv4RouteEntry]++
 		} else {
 			used[sai.SwitchAttrAvailableIPv6RouteEntry]++

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -37,15 +36,15 @@ type Config struct {
 	Poller orch.Poller // polls the counters of router interfaces; nil means that they are not polled
 }
 
-// An Orch owns the router interfaces, neighbours, next hops, groups of next hops
+// An Orch owns the virtual routers, router interfaces, neighbours, next hops, groups of next hops
 // and routes. All its methods run on the daemon's goroutine.
 type Orch struct {
 	api      sai.API
 	log      *slog.Logger
 	ports    Ports
 	switchID sai.OID
-	router   sai.OID // default virtual router
-	applied  bool    // whether the view of the ASIC is complete
+	vrfs     map[string]sai.OID // virtual routers by name; "" is the default one
+	applied  bool               // whether the view of the ASIC is complete
 
 	ledger *orch.Ledger
 	rows   store
@@ -53,7 +52,7 @@ type Orch struct {
 	rifs   map[string]*rif
 	hops   map[hop]*nextHop
 	groups map[string]*group // next-hop groups by content
-	routes map[netip.Prefix]target
+	routes map[schema.Dest]target
 	// behind is true if an unplanned object is still in the ASIC, or a planned object did not fit. The next pass then
 	// looks at all rows.
 	behind bool
@@ -64,13 +63,13 @@ type Orch struct {
 	counts  counters
 }
 
-// New reads the default virtual router, creates the routes that always exist, and registers the handlers of the three
+// New reads the default virtual router, creates the routes that always exist, and registers the handlers of the four
 // tables on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
 		rows: newStore(), rifs: map[string]*rif{}, hops: map[hop]*nextHop{}, groups: map[string]*group{},
-		routes: map[netip.Prefix]target{},
+		routes: map[schema.Dest]target{}, vrfs: map[string]sai.OID{},
 	}
 	var err error
 	if o.asks, err = newAsker(ctx, cfg.Redis.DB(swss.ApplDB), o.log); err != nil {
@@ -84,16 +83,17 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the default virtual router: %w", err)
 	}
-	o.router, _ = got[0].Value.(sai.OID)
+	o.vrfs[""], _ = got[0].Value.(sai.OID)
 	if err := o.counts.open(ctx, cfg); err != nil {
 		return nil, err
 	}
 	tables := []orch.LedgerTable{
+		{Name: schema.AppVRF, State: schema.StateVRF},
 		{Name: schema.AppInterface, State: schema.StateInterface}, {Name: schema.AppNeigh, State: schema.StateNeigh},
 		{Name: schema.AppRoute, State: schema.StateStaticRoute, Others: schema.StateRoute, Responds: true},
 	}
-	for i := range tables { // rows of other programs have no key of CONFIG_DB
-		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
+	for i := range tables[1:] { // rows of other programs have no key of CONFIG_DB
+		tables[1+i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
 	o.ledger.Incremental = o.passRoutes
@@ -164,10 +164,10 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	if o.plan == nil || o.behind {
 		return nil, false
 	}
-	prefixes := map[netip.Prefix]bool{}
+	prefixes := map[schema.Dest]bool{}
 	note := func(key string) {
 		if row, ok := o.rows.routes[key]; ok && row.err == nil {
-			prefixes[row.row.Prefix] = true
+			prefixes[row.row.Dest] = true
 		}
 	}
 	for _, k := range changed {
@@ -202,6 +202,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	o.plan, o.behind = p, false
 	o.ledger.Restart(p.why)
 	o.markLeaving(p)
+	o.makeVRFs(ctx, p)
 	o.makeRIFs(ctx, p)
 	o.makeNeighbors(ctx, p)
 	short := o.makeRoutes(ctx, p)
@@ -209,6 +210,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
 	freed = o.removeRIFs(ctx) || freed
+	freed = o.removeVRFs(ctx, p) || freed
 	o.behind = o.behind || short
 	return freed && (short || o.unfinished(p))
 }

@@ -60,8 +60,12 @@ func TestEveryCallFails(t *testing.T) {
 	rows := append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
 		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
-		"ROUTE_TABLE:10.8.0.0/16 nexthop=10.0.0.2 ifname=Vlan10")
-	changed := []string{"NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09", "ROUTE_TABLE:10.8.0.0/16 blackhole=true",
+		"ROUTE_TABLE:10.8.0.0/16 nexthop=10.0.0.2 ifname=Vlan10",
+		"VRF_TABLE:Vrf1", "INTF_TABLE:Ethernet8 vrf_name=Vrf1", "INTF_TABLE:Ethernet8:10.4.0.1/24",
+		"NEIGH_TABLE:Ethernet8:10.4.0.2 neigh=02:00:00:00:00:08",
+		"ROUTE_TABLE:Vrf1:10.8.0.0/16 nexthop=10.4.0.2 ifname=Ethernet8")
+	changed := []string{"INTF_TABLE:Ethernet8", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09",
+		"ROUTE_TABLE:10.8.0.0/16 blackhole=true",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4", "INTF_TABLE:Ethernet4 mtu=1400"}
 	once := newBench(t)
 	once.do(rows...)
@@ -227,6 +231,10 @@ func TestConvergence(t *testing.T) {
 		"ROUTE_TABLE:::/0 nexthop=fe80::2,:: ifname=Ethernet8,Ethernet8", "-ROUTE_TABLE:::/0",
 		"ROUTE_TABLE:10.0.0.0/24 ifname=Ethernet4 nexthop=0.0.0.0", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10",
 		"-ROUTE_TABLE:10.0.0.0/24",
+		"VRF_TABLE:Vrf1", "-VRF_TABLE:Vrf1", "VRF_TABLE:Vrf2", "-VRF_TABLE:Vrf2", "INTF_TABLE:Ethernet8 vrf_name=Vrf1",
+		"INTF_TABLE:Ethernet4 vrf_name=Vrf2", "INTF_TABLE:Vlan10 vrf_name=Vrf1",
+		"ROUTE_TABLE:Vrf1:10.9.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4", "-ROUTE_TABLE:Vrf1:10.9.0.0/16",
+		"ROUTE_TABLE:Vrf2:0.0.0.0/0 nexthop=10.0.0.2 ifname=Vlan10", "-ROUTE_TABLE:Vrf2:0.0.0.0/0",
 		"-port Vlan10", "port Vlan10", "-port Ethernet4", "port Ethernet4", "-link Ethernet4", "link Ethernet4",
 		"-link Vlan10", "link Vlan10", "step", "step",
 	}

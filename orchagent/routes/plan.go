@@ -38,16 +38,18 @@ func (h hop) compare(o hop) int {
 
 // A plan is the target state of the ASIC.
 type plan struct {
+	vrfs      map[string]bool // "" is the default one
 	rifs      map[string]rifSpec
 	down      map[string]bool // router interfaces whose port is down
 	neighbors map[hop]neighborSpec
-	routes    map[netip.Prefix]routeSpec
-	base      map[netip.Prefix]routeSpec // routes that do not come from rows of routes
-	why       map[orch.RowKey]error      // rows that are not in the plan
+	routes    map[schema.Dest]routeSpec
+	base      map[schema.Dest]routeSpec // routes that do not come from rows of routes
+	why       map[orch.RowKey]error     // rows that are not in the plan
 }
 
 // A rifSpec is the target state of a router interface.
 type rifSpec struct {
+	vrf  string
 	on   sai.Key
 	drop bool // whether to drop packets that would leave by the interface by which they arrived
 	mac  sai.MAC
@@ -62,45 +64,71 @@ type neighborSpec struct {
 // A routeSpec is a route: to the CPU, to the link of an interface, to next hops,
 // or to nowhere.
 type routeSpec struct {
-	row  orch.RowKey // a row without a table means that the route is always there
-	cpu  bool
-	link string
-	hops []schema.Hop
+	row    orch.RowKey
+	always bool // true if the VRF has the route without a row for it
+	cpu    bool
+	link   string
+	hops   []schema.Hop
 }
 
 // makePlan computes the target state from the rows and from the existing ports and VLANs.
 func (o *Orch) makePlan() *plan {
 	p := &plan{
+		vrfs: map[string]bool{"": true},
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, neighbors: map[hop]neighborSpec{},
-		routes: make(map[netip.Prefix]routeSpec, len(o.rows.routes)+16), why: map[orch.RowKey]error{},
+		routes: make(map[schema.Dest]routeSpec, len(o.rows.routes)+16), why: map[orch.RowKey]error{},
 	}
-	p.addDefaults(o.ports.MAC())
+	o.planVRFs(p)
 	for _, name := range sorted(o.rows.interfaces) {
 		o.planRIF(p, name)
 	}
 	o.planAddresses(p)
 	o.planNeighbors(p)
-	p.base = make(map[netip.Prefix]routeSpec, len(p.routes)) // a clone would have the capacity for all routes
+	p.base = make(map[schema.Dest]routeSpec, len(p.routes)) // a clone would have the capacity for all routes
 	maps.Copy(p.base, p.routes)
 	o.planRoutes(p)
 	return p
 }
 
-// addDefaults plans the routes that always exist.
-func (p *plan) addDefaults(mac sai.MAC) {
+// planVRFs plans the VRFs, with the routes that each of them has.
+func (o *Orch) planVRFs(p *plan) {
+	for _, key := range sorted(o.rows.vrfs) {
+		k, row := orch.Row(schema.AppVRF, key), o.rows.vrfs[key]
+		if err := cmp.Or(row.err, o.ledger.Failed[k]); err != nil {
+			p.why[k] = err
+			continue
+		}
+		p.vrfs[key] = true
+	}
+	for vrf := range p.vrfs {
+		p.addDefaults(vrf, o.ports.MAC())
+	}
+}
+
+// addDefaults plans the routes that a VRF always has.
+func (p *plan) addDefaults(vrf string, mac sai.MAC) {
+	add := func(prefix netip.Prefix, cpu bool) {
+		to := schema.Dest{VRF: vrf, Prefix: prefix}
+		p.routes[to] = routeSpec{row: ownRow(to), always: true, cpu: cpu}
+	}
 	for _, drop := range defaultRoutes {
-		p.routes[drop] = routeSpec{row: ownRow(drop)}
+		add(drop, false)
 	}
 	for _, cpu := range []netip.Prefix{netip.MustParsePrefix("fe80::/10"), netip.PrefixFrom(linkLocal(mac), 128)} {
-		p.routes[cpu] = routeSpec{row: ownRow(cpu), cpu: true}
+		add(cpu, true)
 	}
 }
 
 // defaultRoutes contains the routes that drop packets without a better route.
 var defaultRoutes = [2]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 
-// ownRow returns a placeholder for the row of a route that always exists.
-func ownRow(p netip.Prefix) orch.RowKey { return orch.Row("", p.String()) }
+// ownRow returns the row of a route that a VRF always has: that of the VRF, or a placeholder for the default VRF.
+func ownRow(to schema.Dest) orch.RowKey {
+	if to.VRF != "" {
+		return orch.Row(schema.AppVRF, to.VRF)
+	}
+	return orch.Row("", to.Key())
+}
 
 // linkLocal returns the IPv6 address that an interface with the MAC address assigns to itself (RFC 4291, appendix A).
 func linkLocal(m sai.MAC) netip.Addr {
@@ -115,6 +143,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 		p.why[k] = row.err
 	case o.ledger.Refused(k):
 		p.why[k] = o.ledger.Failed[k]
+	case !p.vrfs[row.row.VRF]:
+		p.why[k] = orch.Wait("VRF", row.row.VRF, "VRF %s is not in the ASIC", row.row.VRF)
 	case schema.IsLoopbackName(name):
 	default:
 		on, mtu, err := o.ports.RouterPort(name)
@@ -122,7 +152,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 			p.why[k] = err
 			return
 		}
-		spec := rifSpec{on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC), mtu: uint32(row.row.MTUOn(int(mtu)))}
+		spec := rifSpec{vrf: row.row.VRF, on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC),
+			mtu: uint32(row.row.MTUOn(int(mtu)))}
 		if row.row.MAC.IsZero() {
 			spec.mac = o.ports.MAC()
 		}
@@ -137,9 +168,11 @@ func (o *Orch) planRIF(p *plan, name string) {
 // states.
 func (o *Orch) sameLayout() bool {
 	p := &plan{
-		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
+		vrfs: map[string]bool{"": true},
+		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[schema.Dest]routeSpec{},
 		why: map[orch.RowKey]error{},
 	}
+	o.planVRFs(p)
 	for name := range o.rows.interfaces {
 		o.planRIF(p, name)
 		k := orch.Row(schema.AppInterface, name)
@@ -147,7 +180,6 @@ func (o *Orch) sameLayout() bool {
 			return false
 		}
 	}
-	p.addDefaults(o.ports.MAC())
 	for prefix := range p.routes {
 		if _, ok := o.routes[prefix]; !ok {
 			return false
@@ -176,6 +208,14 @@ func (p *plan) routing(o *Orch, name string) error {
 	return orch.Wait("interface", name, "%s does not route", name)
 }
 
+// vrfOf returns the VRF of an interface, "" for the default one.
+func (o *Orch) vrfOf(name string) string { return o.rows.interfaces[name].row.VRF }
+
+// host returns an address in the VRF of an interface.
+func (o *Orch) host(name string, a netip.Addr) schema.Dest {
+	return schema.Dest{VRF: o.vrfOf(name), Prefix: netip.PrefixFrom(a, a.BitLen())}
+}
+
 // planAddresses plans the routes of the interfaces' addresses and subnets.
 func (o *Orch) planAddresses(p *plan) {
 	for _, key := range sorted(o.rows.addresses) {
@@ -193,9 +233,9 @@ func (o *Orch) planAddresses(p *plan) {
 		if a.Prefix.Addr().IsLinkLocalUnicast() {
 			continue // fe80::/10 leads to the CPU in any case
 		}
-		own, subnet := netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()), a.Prefix.Masked()
-		if have, taken := p.routes[own]; taken && have.row.Table != "" {
-			p.why[k] = orch.Wait("address", own.String(), "%s is taken by %s", own.Addr(), have.row.Key)
+		own, subnet := o.host(a.Name, a.Prefix.Addr()), schema.Dest{VRF: o.vrfOf(a.Name), Prefix: a.Prefix.Masked()}
+		if have, taken := p.routes[own]; taken && !have.always {
+			p.why[k] = orch.Wait("address", own.String(), "%s is taken by %s", own.Prefix.Addr(), have.row.Key)
 			continue
 		}
 		p.routes[own] = routeSpec{row: k, cpu: true}
@@ -214,7 +254,7 @@ func (o *Orch) planNeighbors(p *plan) {
 		if err == nil {
 			err = p.routing(o, n.Interface)
 		}
-		if _, own := p.routes[netip.PrefixFrom(n.Addr, n.Addr.BitLen())]; err == nil && own {
+		if _, own := p.routes[o.host(n.Interface, n.Addr)]; err == nil && own {
 			err = orch.Wait("address", n.Addr.String(), "%s is the switch's own address", n.Addr)
 		}
 		h := hop{n.Interface, n.Addr}
@@ -252,17 +292,21 @@ func (o *Orch) planRoute(p *plan, key string) {
 			return
 		}
 	}
-	switch have, taken := p.routes[r.Prefix]; {
-	case !taken || have.row.Table == "" && !have.cpu:
-		p.routes[r.Prefix] = spec
+	if !p.vrfs[r.VRF] {
+		p.why[k] = orch.Wait("VRF", r.VRF, "VRF %s is not in the ASIC", r.VRF)
+		return
+	}
+	switch have, taken := p.routes[r.Dest]; {
+	case !taken || have.always && !have.cpu:
+		p.routes[r.Dest] = spec
 	case have.link != "" && have.link == spec.link: // FRR has the same route
 	case have.cpu && spec.link != "" && strings.HasPrefix(have.row.Key, spec.link+":"): // the interface's own address
 	case have.link != "":
-		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
+		p.why[k] = orch.Wait("route", r.Dest.String(), "%s is connected to %s, and that comes first", r.Dest, have.link)
 	case have.cpu:
-		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is the switch's own", r.Prefix)
+		p.why[k] = orch.Wait("route", r.Dest.String(), "%s is the switch's own", r.Dest)
 	default:
-		p.why[k] = orch.Wait("route", r.Prefix.String(), "ROUTE_TABLE:%s is the same route", have.row.Key)
+		p.why[k] = orch.Wait("route", r.Dest.String(), "ROUTE_TABLE:%s is the same route", have.row.Key)
 	}
 }
 
@@ -275,7 +319,7 @@ func (o *Orch) replan(k orch.RowKey) {
 }
 
 // replanPrefix plans the route to a prefix again, and returns the rows that request it.
-func (o *Orch) replanPrefix(prefix netip.Prefix) (rows []orch.RowKey) {
+func (o *Orch) replanPrefix(prefix schema.Dest) (rows []orch.RowKey) {
 	p := o.plan
 	delete(p.routes, prefix)
 	if spec, ok := p.base[prefix]; ok {

@@ -17,7 +17,9 @@ type rif struct {
 }
 
 // replaced reports whether a change of the router interface requires creating it again.
-func (s rifSpec) replaced(by rifSpec) bool { return s.on != by.on || s.drop != by.drop }
+func (s rifSpec) replaced(by rifSpec) bool {
+	return s.on != by.on || s.drop != by.drop || s.vrf != by.vrf
+}
 
 // markLeaving marks the objects that must be removed, so that nothing more is created on them.
 func (o *Orch) markLeaving(p *plan) {
@@ -37,6 +39,8 @@ func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 		k := orch.Row(schema.AppInterface, name)
 		have, spec := o.rifs[name], p.rifs[name]
 		switch {
+		case have == nil && o.vrfs[spec.vrf] == 0:
+			o.ledger.Why[k] = orch.Wait("VRF", spec.vrf, "the VRF %s is not in the ASIC", spec.vrf)
 		case have == nil:
 			oid, err := o.api.Create(ctx, sai.ObjectTypeRouterInterface, o.rifAttrs(spec))
 			if err != nil {
@@ -55,7 +59,7 @@ func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 
 func (o *Orch) rifAttrs(s rifSpec) []sai.Attr {
 	attrs := []sai.Attr{
-		{ID: sai.RouterInterfaceAttrVirtualRouterID, Value: o.router},
+		{ID: sai.RouterInterfaceAttrVirtualRouterID, Value: o.vrfs[s.vrf]},
 		{ID: sai.RouterInterfaceAttrSrcMACAddress, Value: s.mac},
 	}
 	if s.on.Type == sai.ObjectTypeVLAN {

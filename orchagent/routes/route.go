@@ -3,7 +3,6 @@ package routes
 import (
 	"context"
 	"maps"
-	"net/netip"
 	"slices"
 
 	"tamtam/orch"
@@ -43,31 +42,33 @@ func (o *Orch) use(t target, n int) {
 	}
 }
 
-func (o *Orch) routeEntry(p netip.Prefix) sai.RouteEntry {
-	return sai.RouteEntry{Switch: o.switchID, VR: o.router, Dest: p}
+func (o *Orch) routeEntry(to schema.Dest) sai.RouteEntry {
+	return sai.RouteEntry{Switch: o.switchID, VR: o.vrfs[to.VRF], Dest: to.Prefix}
 }
 
 // makeRoutes removes, changes and creates routes to match the plan. It reports whether some did not fit but may fit
 // once unused objects are removed.
 func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
-	all := make(map[netip.Prefix]bool, len(p.routes))
+	all := make(map[schema.Dest]bool, len(p.routes))
 	for prefix := range p.routes {
 		all[prefix] = true
 	}
 	for prefix := range o.routes {
 		all[prefix] = true
 	}
-	for _, prefix := range defaultRoutes {
-		all[prefix] = true
+	for vrf := range p.vrfs {
+		for _, prefix := range defaultRoutes {
+			all[schema.Dest{VRF: vrf, Prefix: prefix}] = true
+		}
 	}
 	return o.bring(ctx, p, all)
 }
 
 // bring does the work of makeRoutes for some prefixes.
-func (o *Orch) bring(ctx context.Context, p *plan, some map[netip.Prefix]bool) (short bool) {
-	list := slices.SortedFunc(maps.Keys(some), netip.Prefix.Compare)
+func (o *Orch) bring(ctx context.Context, p *plan, some map[schema.Dest]bool) (short bool) {
+	list := slices.SortedFunc(maps.Keys(some), schema.Dest.Compare)
 	wanted, short := o.targets(ctx, p, list)
-	var gone, moved, missing []netip.Prefix
+	var gone, moved, missing []schema.Dest
 	for _, prefix := range list {
 		have, is := o.routes[prefix]
 		switch want, ok := wanted[prefix]; {
@@ -86,13 +87,13 @@ func (o *Orch) bring(ctx context.Context, p *plan, some map[netip.Prefix]bool) (
 
 // targets returns the targets of the planned routes to a list of prefixes, as far as they are in the ASIC.
 func (o *Orch) targets(
-	ctx context.Context, p *plan, list []netip.Prefix,
-) (wanted map[netip.Prefix]target, short bool) {
-	wanted = make(map[netip.Prefix]target, len(list))
+	ctx context.Context, p *plan, list []schema.Dest,
+) (wanted map[schema.Dest]target, short bool) {
+	wanted = make(map[schema.Dest]target, len(list))
 	for _, prefix := range list {
 		spec, planned := p.routes[prefix]
 		switch {
-		case !planned || o.ledger.Refused(spec.row):
+		case !planned || o.ledger.Refused(spec.row) || o.vrfs[prefix.VRF] == 0:
 		case spec.cpu:
 			wanted[prefix] = target{oid: o.ports.CPU()}
 		case spec.link != "":
@@ -113,7 +114,8 @@ func (o *Orch) targets(
 		}
 	}
 	for _, prefix := range list { // the target of a default route's row may be missing
-		if _, ok := wanted[prefix]; !ok && slices.Contains(defaultRoutes[:], prefix) && !o.ledger.Refused(ownRow(prefix)) {
+		if _, ok := wanted[prefix]; !ok && p.vrfs[prefix.VRF] && o.vrfs[prefix.VRF] != 0 &&
+			slices.Contains(defaultRoutes[:], prefix.Prefix) && !o.ledger.Refused(ownRow(prefix)) {
 			wanted[prefix] = target{drop: true}
 		}
 	}
@@ -162,7 +164,7 @@ func (o *Orch) targetOf(ctx context.Context, p *plan, spec routeSpec) (t target,
 
 func hopOf(h schema.Hop) hop { return hop{h.Interface, h.Addr} }
 
-func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
+func (o *Orch) removeRoutes(ctx context.Context, list []schema.Dest) {
 	keys := make([]sai.Key, len(list))
 	for i, prefix := range list {
 		keys[i] = sai.EntryKey(o.routeEntry(prefix))
@@ -180,12 +182,12 @@ func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
 // moveRoutes sets the attributes that differ. A dropping route gets its target before it stops dropping. A route that
 // is to drop begins to drop before it loses its target. A route that cannot be moved is removed, since its target may
 // be about to be removed.
-func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target) {
-	failed := map[netip.Prefix]bool{}
+func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []schema.Dest, wanted map[schema.Dest]target) {
+	failed := map[schema.Dest]bool{}
 	set := func(which func(have, want target) bool, attr int) {
 		var keys []sai.Key
 		var attrs []sai.Attr
-		var of []netip.Prefix
+		var of []schema.Dest
 		for _, prefix := range list {
 			if have, want := o.routes[prefix], wanted[prefix]; which(have, want) && !failed[prefix] {
 				keys, of = append(keys, sai.EntryKey(o.routeEntry(prefix))), append(of, prefix)
@@ -206,7 +208,7 @@ func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wan
 	set(func(have, want target) bool { return want.drop && (!have.drop || have.unsure) }, action)
 	set(func(have, want target) bool { return have.oid != want.oid || have.unsure }, nextHop)
 	set(func(have, want target) bool { return !want.drop && (have.drop || have.unsure) }, action)
-	var stuck []netip.Prefix
+	var stuck []schema.Dest
 	for _, prefix := range list {
 		if failed[prefix] {
 			stuck = append(stuck, prefix)
@@ -226,7 +228,7 @@ func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wan
 }
 
 func (o *Orch) createRoutes(
-	ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target,
+	ctx context.Context, p *plan, list []schema.Dest, wanted map[schema.Dest]target,
 ) (short bool) {
 	if len(list) == 0 {
 		return false

@@ -17,6 +17,7 @@ type parsed[T any] struct {
 
 // A store holds the current rows of APPL_DB, parsed.
 type store struct {
+	vrfs       map[string]parsed[schema.VRF]
 	interfaces map[string]parsed[schema.Interface]
 	addresses  map[string]parsed[schema.InterfaceAddress]
 	neighbors  map[string]parsed[schema.Neighbor]
@@ -26,6 +27,7 @@ type store struct {
 
 func newStore() store {
 	return store{
+		vrfs:       map[string]parsed[schema.VRF]{},
 		interfaces: map[string]parsed[schema.Interface]{},
 		addresses:  map[string]parsed[schema.InterfaceAddress]{}, neighbors: map[string]parsed[schema.Neighbor]{},
 		routes: map[string]parsed[schema.Route]{},
@@ -35,13 +37,13 @@ func newStore() store {
 func (s *store) putRoute(key string, row schema.Route, err error) {
 	s.routes[key] = parsed[schema.Route]{row, err}
 	if err == nil {
-		s.byPrefix.Add(row.Prefix, key)
+		s.byPrefix.Add(row.Dest, key)
 	}
 }
 
 func (s *store) removeRoute(key string) {
 	if row, ok := s.routes[key]; ok && row.err == nil {
-		s.byPrefix.Remove(row.row.Prefix, key)
+		s.byPrefix.Remove(row.row.Dest, key)
 	}
 	delete(s.routes, key)
 }
@@ -49,6 +51,8 @@ func (s *store) removeRoute(key string) {
 func (s *store) put(k orch.RowKey, fields swss.FieldValues) {
 	key := schema.ConfigKey(k.Key)
 	switch {
+	case k.Table == schema.AppVRF:
+		put(s.vrfs, k.Key)(schema.ParseVRF(key, fields))
 	case k.Table == schema.AppInterface && !schema.IsAddressKey(key):
 		put(s.interfaces, k.Key)(schema.ParseInterface(schema.AppInterface, key, fields))
 	case k.Table == schema.AppInterface:
@@ -67,6 +71,8 @@ func put[T any](to map[string]parsed[T], key string) func(T, error) {
 
 func (s *store) remove(k orch.RowKey) {
 	switch k.Table {
+	case schema.AppVRF:
+		delete(s.vrfs, k.Key)
 	case schema.AppInterface:
 		delete(s.interfaces, k.Key)
 		delete(s.addresses, k.Key)

@@ -92,12 +92,12 @@ func (r LAG) key() Key          { return Key{Table: LAGTable, ID: r.ID} }
 func (r BridgePort) key() Key   { return Key{Table: BridgePortTable, ID: r.ID} }
 func (r VLAN) key() Key         { return Key{Table: VLANTable, ID: r.ID} }
 func (r FDBEntry) key() Key     { return Key{Table: FDBTable, ID: r.VLAN, Of: r.MAC.Number()} }
-func (r Router) key() Key       { return Key{Table: RouterTable} }
+func (r Router) key() Key       { return Key{Table: RouterTable, ID: r.ID} }
 func (r Interface) key() Key    { return Key{Table: InterfaceTable, ID: r.ID} }
 func (r Neighbor) key() Key     { return Key{Table: NeighborTable, ID: r.Interface, Of: r.IP} }
 func (r NextHop) key() Key      { return Key{Table: NextHopTable, ID: r.ID} }
 func (r HopGroup) key() Key     { return Key{Table: HopGroupTable, ID: r.ID} }
-func (r Route) key() Key        { return Key{Table: RouteTable, Of: r.Prefix} }
+func (r Route) key() Key        { return Key{Table: RouteTable, ID: r.Router, Of: r.Prefix} }
 func (r Policer) key() Key      { return Key{Table: PolicerTable, ID: r.ID} }
 func (r Counter) key() Key      { return Key{Table: CounterTable, ID: r.ID} }
 func (r TrapDefault) key() Key  { return Key{Table: TrapDefaultTable} }
@@ -247,7 +247,7 @@ func (t *Tables) addPort(r Row) bool {
 func (t *Tables) addRoute(r Row) bool {
 	switch r := r.(type) {
 	case Router:
-		t.Router = r
+		t.Routers = append(t.Routers, r)
 	case Interface:
 		t.Interfaces = append(t.Interfaces, r)
 	case Neighbor:

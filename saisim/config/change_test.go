@@ -23,12 +23,14 @@ func inOrder() []config.Row {
 		config.VLAN{ID: 40, VID: 7, Members: []config.VLANMember{{BridgePort: 30}, {BridgePort: 31}}},
 		config.FDBEntry{VLAN: 40, VID: 7, MAC: config.MAC{5: 1}, BridgePort: 31},
 		config.FDBEntry{VLAN: 40, VID: 7, MAC: config.MAC{4: 1}, BridgePort: 30},
-		config.Router{ID: 50}, config.Interface{ID: 51, On: 40}, config.Neighbor{Interface: 51, IP: address},
+		config.Router{ID: 49}, config.Router{ID: 50}, config.Interface{ID: 51, Router: 50, On: 40},
+		config.Neighbor{Interface: 51, IP: address},
 		config.NextHop{ID: 52, Interface: 51, IP: address},
 		config.HopGroup{ID: 53, Members: []config.HopMember{{NextHop: 52, Weight: 1}}},
-		config.Route{Prefix: netip.MustParsePrefix("0.0.0.0/0"), NextHop: 53},
-		config.Route{Prefix: netip.MustParsePrefix("10.0.0.0/8"), NextHop: 52},
-		config.Route{Prefix: netip.MustParsePrefix("10.0.0.0/24"), NextHop: 51},
+		config.Route{Router: 49, Prefix: netip.MustParsePrefix("10.0.0.0/8"), NextHop: 52},
+		config.Route{Router: 50, Prefix: netip.MustParsePrefix("0.0.0.0/0"), NextHop: 53},
+		config.Route{Router: 50, Prefix: netip.MustParsePrefix("10.0.0.0/8"), NextHop: 52},
+		config.Route{Router: 50, Prefix: netip.MustParsePrefix("10.0.0.0/24"), NextHop: 51},
 		config.Policer{ID: 58}, config.Counter{ID: 59}, config.TrapRule{ID: 60, ToCPU: config.ToCPU{Counter: 59}},
 		config.TrapDefault{ToCPU: config.ToCPU{Policer: 58}},
 		config.TAMInt{ID: 61}, config.Mirror{ID: 62, Monitor: 20},
@@ -89,8 +91,7 @@ func rowsIn(tables reflect.Value) (n int) {
 		switch f := tables.Field(i); {
 		case f.Kind() == reflect.Slice:
 			n += f.Len()
-		case f.Type() == reflect.TypeFor[config.Switch](), f.Type() == reflect.TypeFor[config.Router](),
-			f.Type() == reflect.TypeFor[config.TrapDefault]():
+		case f.Type() == reflect.TypeFor[config.Switch](), f.Type() == reflect.TypeFor[config.TrapDefault]():
 			if !f.IsZero() {
 				n++
 			}

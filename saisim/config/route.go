@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Router is the virtual router.
+// A Router is a virtual router.
 type Router struct {
 	ID       ID
 	Up4, Up6 bool // true if it routes IPv4 and IPv6, respectively
@@ -15,6 +15,7 @@ type Router struct {
 // An Interface is a router interface.
 type Interface struct {
 	ID       ID
+	Router   ID     // virtual router; it never changes
 	On       ID     // port, LAG or VLAN; None for a loopback
 	MAC      MAC    // never a group address
 	MTU      uint32 // maximum length of the IP packet
@@ -54,10 +55,12 @@ type HopMember struct {
 
 // A Route is a route. Host routes of neighbours have no rows here.
 type Route struct {
+	Router ID // virtual router
 	Prefix netip.Prefix
 	Action PacketAction
 	// NextHop is a next hop, a group, a router interface (the subnet is connected) or the CPU port (the address is the
-	// switch's own). None means that there is no next hop.
+	// switch's own). None means that there is no next hop. Next hops and interfaces may be those of another virtual
+	// router, whose neighbours have no host routes in this one.
 	NextHop ID
 }
 

@@ -60,14 +60,14 @@ type Reporting struct {
 	TAMs          []TAM
 }
 
-// Routing is the configuration of the virtual router.
+// Routing is the configuration of the virtual routers.
 type Routing struct {
-	Router     Router
+	Routers    []Router
 	Interfaces []Interface
 	Neighbors  []Neighbor // by interface, then address
 	NextHops   []NextHop
 	HopGroups  []HopGroup
-	Routes     []Route // IPv4 first; then by address and length
+	Routes     []Route // by virtual router; then IPv4 first; then by address and length
 }
 
 // A Switch is the switch object. It is zero before it is created.

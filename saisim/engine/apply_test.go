@@ -37,11 +37,11 @@ func everyRow(graph uint64) (c config.Change) {
 		Action: config.Forward})
 	neighbor := netip.MustParseAddr("10.0.0.2")
 	c.Put(config.Router{ID: 50, Up4: true, Up6: true})
-	c.Put(config.Interface{ID: 51, On: 40, MTU: 1500, Up4: true})
+	c.Put(config.Interface{ID: 51, Router: 50, On: 40, MTU: 1500, Up4: true})
 	c.Put(config.Neighbor{Interface: 51, IP: neighbor, MAC: config.MAC{2, 5: 9}, Action: config.Forward, HostRoute: true})
 	c.Put(config.NextHop{ID: 52, Interface: 51, IP: neighbor})
 	c.Put(config.HopGroup{ID: 53, Members: []config.HopMember{{NextHop: 52, Weight: 1}}})
-	c.Put(config.Route{Prefix: netip.MustParsePrefix("10.1.0.0/16"), Action: config.Forward, NextHop: 53})
+	c.Put(config.Route{Router: 50, Prefix: netip.MustParsePrefix("10.1.0.0/16"), Action: config.Forward, NextHop: 53})
 	c.Put(config.TrapRule{ID: 60, Trap: config.TrapLLDP, Action: config.Punt})
 	c.Put(config.TAMInt{ID: 61, SwitchID: 7})
 	c.Put(config.Mirror{ID: 62, Kind: config.MirrorLocal, Monitor: 14, Label: "tr:a"})
@@ -85,12 +85,14 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatalf("%d ids, %d ports, %d addresses", len(e.ids), len(e.ports), e.bridge.fdb.n)
 		}
 		e.derive()
+		vr := e.router.vrs[0]
 		e.Apply(backwards(rows))
 		e.derive()
 		for what, n := range map[string]int{
 			"ids": len(e.ids), "ports": len(e.ports), "LAGs": len(e.bridge.lags), "addresses": e.bridge.fdb.n,
-			"prefixes": e.router.fib4.n + e.router.fib6.n, "destinations": len(e.router.dests) + len(e.router.shared),
-			"adjacencies": len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
+			"virtual routers": len(e.router.vrs), "prefixes": vr.fib4.n + vr.fib6.n,
+			"destinations": len(vr.dests) + len(vr.shared),
+			"adjacencies":  len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
 			"profiles of marking": e.marking.used, "entries of flows": len(e.marking.flows[0].entries),
 			"tasks": e.Groups().Tasks(), "plans": len(e.recording.plans), "clamps": len(e.clamps.list),
 			"recorders": int(e.recorders),

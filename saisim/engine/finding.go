@@ -26,7 +26,7 @@ const (
 //	                 In: the ACL table; Entry: the ACL entry; Drop, Copy, Cancel: its packet action; Port: of a copy
 //	chip.learning    VLAN, MAC: its source; Entry: the bridge port where the source was known before
 //	chip.ipv4_route, chip.ipv6_route
-//	                 Prefix; Drop, Copy, Cancel: the route's packet action
+//	                 In: the virtual router; Prefix; Drop, Copy, Cancel: the route's packet action
 //	chip.next_hop    In: the port, LAG or VLAN of the router interface out; Prefix: the neighbour's address; MAC
 //	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
 //	ingress.NAME, egress.NAME
@@ -74,9 +74,9 @@ func (r *rif) place() config.ID {
 	return config.None
 }
 
-// foundRoute returns the finding of a longest-prefix lookup.
-func foundRoute(table string, d *dest) Finding {
-	f := Finding{Table: table}
+// foundRoute returns the finding of a longest-prefix lookup in a virtual router.
+func foundRoute(table string, vr *virtualRouter, d *dest) Finding {
+	f := Finding{Table: table, In: vr.name}
 	if d == nil {
 		return f
 	}

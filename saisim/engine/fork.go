@@ -58,15 +58,17 @@ func (f *Fork) With(ch config.Change) (*Fork, error) {
 
 // remember rebuilds the maps of prefixes, which forks leave out.
 func (c *router) remember() {
-	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
-	for _, f := range []*fib{&c.fib4, &c.fib6} {
-		f.root.each(func(d *dest) {
-			p := d.prefix
-			c.dests[p] = d
-			if len(d.hosts) > 1 {
-				c.shared[p] = d
-			}
-		})
+	for _, v := range c.vrs {
+		v.dests, v.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
+		for _, f := range []*fib{&v.fib4, &v.fib6} {
+			f.root.each(func(d *dest) {
+				p := d.prefix
+				v.dests[p] = d
+				if len(d.hosts) > 1 {
+					v.shared[p] = d
+				}
+			})
+		}
 	}
 }
 

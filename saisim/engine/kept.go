@@ -108,7 +108,8 @@ func hitIf(hit bool, a actions) (f noteFlags) {
 type path struct {
 	n      uint8
 	unkept Unkept
-	hop    [16]byte // address of the next hop
+	hop    [16]byte  // address of the next hop
+	vr     config.ID // virtual router of the route
 	of     [keptNotes]note
 }
 
@@ -211,6 +212,7 @@ func (p *path) noteAdmission(pk *packet, ran *programLooks, names *tableNames) {
 func (p *path) noteRouting(pk *packet) {
 	m := &pk.met
 	if pk.noted&notedRoute != 0 {
+		p.vr = m.router.vr.name
 		x := note{table: noteRoute6}
 		if m.v4 {
 			x.table = noteRoute4
@@ -290,8 +292,8 @@ func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableName
 	p.noteProgram(noteEgressProgram, &egress.ran, names, partLast, d.Port)
 }
 
-// finding returns the note as a finding. names are those of a program's tables.
-func (n *note) finding(hop *[16]byte, names []string) Finding {
+// finding returns the note as a finding. hop and vr are those of the path, names those of a program's tables.
+func (n *note) finding(hop *[16]byte, vr config.ID, names []string) Finding {
 	f := Finding{
 		Table: n.table.String(), Hit: n.flags&flagHit != 0, Drop: n.flags&flagDrop != 0, Copy: n.flags&flagCopy != 0,
 		Cancel: n.flags&flagCancel != 0,
@@ -308,7 +310,7 @@ func (n *note) finding(hop *[16]byte, names []string) Finding {
 	case noteLearning, noteFDB:
 		f.VLAN, f.MAC, f.Entry = n.x, macOf(n.a), config.ID(n.b)
 	case noteRoute4, noteRoute6:
-		if f.Hit {
+		if f.In = vr; f.Hit {
 			f.Prefix = n.prefix()
 		}
 	case noteNextHop:

@@ -181,6 +181,7 @@ func (bp *bridgePort) member(vid uint16) bool { return bp.vlans[vid/64&63].membe
 
 // A rif is a router interface. It is on a port, a LAG or a VLAN. A loopback is on none of them.
 type rif struct {
+	vr       *virtualRouter
 	port     *port
 	lag      *lag
 	vlan     *vlan
@@ -277,9 +278,10 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 	return g.members[lo].adj
 }
 
-// A dest is the destination of a prefix: the destination of its route or, without a route, the neighbour with this
-// address.
+// A dest is the destination of a prefix in a virtual router: the destination of its route or, without a route, the
+// neighbour with this address.
 type dest struct {
+	vr     *virtualRouter
 	prefix netip.Prefix
 	route  *config.Route // row of the route; nil if there is none
 	hosts  []*adjacency  // neighbours with a host route; the first one counts

@@ -131,14 +131,7 @@ func (m *outers) mayWrap(pk *packet) bool {
 	if h.flags&flagIP == 0 || !m.atRouter(pk) || h.ttl <= 1 || h.ipLen > mostInner || !h.fitToRoute(pk) || h.onLink() {
 		return false
 	}
-	r, v4 := m.router, h.flags&flagIPv4 != 0
-	var d *dest
-	switch {
-	case v4:
-		d = r.fib4.lookup(address{h.dst[1] << 32}, 4)
-	default:
-		d = r.fib6.lookup(h.dst, 16)
-	}
+	d := pk.router.vr.lookup(h.dst, h.flags&flagIPv4 != 0)
 	return d != nil && d.kind != destCPU && d.act&actDrop == 0
 }
 

@@ -10,6 +10,7 @@ import (
 type keptRow struct {
 	keptEnd
 	hop  [16]byte
+	vr   config.ID
 	path [keptNotes]note
 	data [keptHead]byte
 }
@@ -58,7 +59,7 @@ func (r *ring) keep(what What, d *Drop, p *path) {
 	k.in, k.port, k.copy, k.what, k.why, k.trap, k.queue = d.In, d.Port, uint16(d.Copy), what, d.Why, d.Trap, d.Queue
 	k.punted, k.mirror, k.queued = d.Punted, d.Mirror, d.Queued
 	k.head = uint8(copy(k.data[:], d.Data))
-	k.notes, k.unkept, k.hop = p.n, p.unkept, p.hop
+	k.notes, k.unkept, k.hop, k.vr = p.n, p.unkept, p.hop, p.vr
 	copy(k.path[:p.n], p.of[:p.n])
 }
 
@@ -71,7 +72,7 @@ func (k *keptRow) kept(to *Kept, names []string) {
 	}
 	to.What, to.Unkept, to.Path = k.what, k.unkept, to.Path[:0]
 	for i := range k.notes {
-		to.Path = append(to.Path, k.path[i].finding(&k.hop, names))
+		to.Path = append(to.Path, k.path[i].finding(&k.hop, k.vr, names))
 	}
 }
 

@@ -25,19 +25,19 @@ func (c *router) route(pk *packet) drop.Reason {
 
 // routed does route without the counters.
 func (c *router) routed(pk *packet) drop.Reason {
-	h := &pk.h
+	h, r := &pk.h, pk.router
 	if h.etherType != etherIPv4 && h.etherType != etherIPv6 {
 		c.traps.trap(pk, config.TrapIP2ME) // to the router, but not to be routed
 		return drop.Trap
 	}
 	v4 := h.etherType == etherIPv4
-	if !pk.router.up(v4) || v4 && !c.routes4 || !v4 && !c.routes6 {
+	if !r.up(v4) || !r.vr.up(v4) {
 		return drop.RouterDown
 	}
 	if !h.fitToRoute(pk) {
 		return drop.IPHeader
 	}
-	d := c.longestPrefix(pk, v4)
+	d := c.longestPrefix(pk, r.vr, v4)
 	switch {
 	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
 		return c.local(pk)
@@ -76,23 +76,19 @@ func (c *router) local(pk *packet) drop.Reason {
 	return drop.Trap
 }
 
-// longestPrefix looks the destination up, and returns nil if there is no prefix.
-func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
+// longestPrefix looks the destination up in a virtual router, and returns nil if there is no prefix.
+func (c *router) longestPrefix(pk *packet, vr *virtualRouter, v4 bool) (d *dest) {
 	f := describe.IPv6Route
 	if v4 {
 		f = describe.IPv4Route
 	}
-	switch {
-	case c.skips&f.Ran() != 0:
+	if c.skips&f.Ran() != 0 {
 		return nil
-	case v4:
-		d = c.fib4.lookup(address{pk.h.dst[1] << 32}, 4)
-	default:
-		d = c.fib6.lookup(pk.h.dst, 16)
 	}
+	d = vr.lookup(pk.h.dst, v4)
 	pk.fixed |= f.Ran()
 	if c.found != nil {
-		c.found(pk, foundRoute(f.String(), d))
+		c.found(pk, foundRoute(f.String(), vr, d))
 	}
 	if c.noting {
 		pk.noteRoute(v4, d)
@@ -199,37 +195,55 @@ func (h *headers) onLink() bool {
 	return h.flags&flagIPv6 != 0 && (local(h.src) || local(h.dst))
 }
 
-// router is the virtual router.
-type router struct {
-	*core
-	traps            *traps
-	bridge           *bridge
+// A virtualRouter is a routing table with its own prefixes.
+type virtualRouter struct {
+	name             config.ID
 	fib4, fib6       fib
 	routes4, routes6 bool // admin states for IPv4 and IPv6
 	dests            map[netip.Prefix]*dest
 	shared           map[netip.Prefix]*dest // prefixes with several neighbours
-	adjacencies      map[adjacencyKey]*adjacency
-	decaps           map[[2]uint64]int // number of indexes by address where their headers end
-	cpu              config.ID         // the CPU port
-	ecmpSeed         uint32            // seed of the flow hash
-	ecmpUnhashed     config.HashFields // fields that it leaves out; if there are some, no packet is usual
+}
+
+func newVirtualRouter(name config.ID) *virtualRouter {
+	return &virtualRouter{name: name, dests: map[netip.Prefix]*dest{}, shared: map[netip.Prefix]*dest{}}
+}
+
+func (v *virtualRouter) up(v4 bool) bool { return v4 && v.routes4 || !v4 && v.routes6 }
+
+// lookup returns the destination of the longest prefix that contains an address, nil if there is none.
+func (v *virtualRouter) lookup(a [2]uint64, v4 bool) *dest {
+	if v4 {
+		return v.fib4.lookup(address{a[1] << 32}, 4)
+	}
+	return v.fib6.lookup(a, 16)
+}
+
+// router routes packets, in all virtual routers.
+type router struct {
+	*core
+	traps        *traps
+	bridge       *bridge
+	vrs          []*virtualRouter // in the order of their creation
+	adjacencies  map[adjacencyKey]*adjacency
+	decaps       map[[2]uint64]int // number of indexes by address where their headers end
+	cpu          config.ID         // the CPU port
+	ecmpSeed     uint32            // seed of the flow hash
+	ecmpUnhashed config.HashFields // fields that it leaves out; if there are some, no packet is usual
 }
 
 func (c *router) reset() {
-	c.fib4, c.fib6, c.routes4, c.routes6 = fib{}, fib{}, false, false
-	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
-	c.adjacencies, c.decaps = map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
+	c.vrs, c.adjacencies, c.decaps = nil, map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
 	c.cpu, c.ecmpSeed, c.ecmpUnhashed = config.None, 0, 0
 }
 
 // usual finds the neighbour of a packet with a usual IPv4 header that reached the router at r. It returns nil unless
 // nothing but its route decides, and the packet may leave to that neighbour.
 func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
-	if !c.routes4 || !r.up4 || ip[8] <= 1 || !routable(binary.BigEndian.Uint32(ip[12:])) ||
+	if !r.vr.routes4 || !r.up4 || ip[8] <= 1 || !routable(binary.BigEndian.Uint32(ip[12:])) ||
 		!routable(binary.BigEndian.Uint32(ip[16:])) || !correct(ip) {
 		return nil, nil
 	}
-	d := c.fib4.lookup(address{uint64(binary.BigEndian.Uint32(ip[16:])) << 32}, 4)
+	d := r.vr.fib4.lookup(address{uint64(binary.BigEndian.Uint32(ip[16:])) << 32}, 4)
 	if d == nil || d.act != 0 {
 		return nil, nil
 	}

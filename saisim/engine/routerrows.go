@@ -11,7 +11,7 @@ import (
 func (c *router) applyRouting(row config.Row, gone bool) bool {
 	switch r := row.(type) {
 	case config.Router:
-		c.routes4, c.routes6 = r.Up4 && !gone, r.Up6 && !gone
+		c.applyRouter(r, gone)
 	case config.Interface:
 		c.applyInterface(r, gone)
 	case config.Neighbor:
@@ -28,12 +28,32 @@ func (c *router) applyRouting(row config.Row, gone bool) bool {
 	return true
 }
 
+// applyRouter adds a virtual router, sets its states, or removes it. A virtual router that is removed has no interfaces
+// and no routes.
+func (c *router) applyRouter(r config.Router, gone bool) {
+	v := at[*virtualRouter](c.core, r.ID)
+	if gone {
+		c.vrs = slices.DeleteFunc(c.vrs, func(x *virtualRouter) bool { return x == v })
+		delete(c.ids, r.ID)
+		return
+	}
+	if v == nil {
+		v = newVirtualRouter(r.ID)
+		c.ids[r.ID] = v
+		c.vrs = append(c.vrs, v)
+	}
+	v.routes4, v.routes6 = r.Up4, r.Up6
+}
+
 // applyInterface adds a router interface to a port, a LAG or a VLAN, or removes it. Packets that already leave by a
 // removed interface are still sent.
 func (c *router) applyInterface(r config.Interface, gone bool) {
 	x := at[*rif](c.core, r.ID)
 	if x == nil {
-		x = &rif{port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On), vlan: at[*vlan](c.core, r.On)}
+		x = &rif{
+			vr:   at[*virtualRouter](c.core, r.Router),
+			port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On), vlan: at[*vlan](c.core, r.On),
+		}
 		c.ids[r.ID] = x
 		x.attach(x)
 		c.stale = true
@@ -122,39 +142,39 @@ func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
 }
 
 // destOf returns the dest of a prefix, which it creates if necessary.
-func (c *router) destOf(p netip.Prefix) *dest {
-	d := c.dests[p]
+func (v *virtualRouter) destOf(p netip.Prefix) *dest {
+	d := v.dests[p]
 	if d == nil {
-		d = &dest{prefix: p}
-		c.dests[p] = d
+		d = &dest{vr: v, prefix: p}
+		v.dests[p] = d
 	}
 	return d
 }
 
 func (c *router) applyRoute(r config.Route, gone bool) {
-	d := c.destOf(r.Prefix)
+	d := at[*virtualRouter](c.core, r.Router).destOf(r.Prefix)
 	if d.route = &r; gone {
 		d.route = nil
 	}
-	c.resolve(r.Prefix, d)
+	c.resolve(d)
 }
 
 // hostRoute adds a neighbour's host route, or removes it.
 func (c *router) hostRoute(adj *adjacency, on bool) {
-	p := netip.PrefixFrom(adj.ip, adj.ip.BitLen())
-	if c.dests[p] == nil && !on {
+	p, v := netip.PrefixFrom(adj.ip, adj.ip.BitLen()), adj.rif.vr
+	if v.dests[p] == nil && !on {
 		return
 	}
-	d := c.destOf(p)
+	d := v.destOf(p)
 	d.hosts = slices.DeleteFunc(d.hosts, func(a *adjacency) bool { return a == adj })
 	if on {
 		d.hosts = append(d.hosts, adj)
 		d.sortHosts()
 	}
-	if delete(c.shared, p); len(d.hosts) > 1 {
-		c.shared[p] = d
+	if delete(v.shared, p); len(d.hosts) > 1 {
+		v.shared[p] = d
 	}
-	c.resolve(p, d)
+	c.resolve(d)
 }
 
 // sortHosts sorts the neighbours with one address by interface. Only the first one is used.
@@ -164,10 +184,11 @@ func (d *dest) sortHosts() {
 
 // resolve updates the derived part of a dest. It adds the dest to the packet path's trie, or removes it if nothing
 // leads there any more.
-func (c *router) resolve(p netip.Prefix, d *dest) {
-	t := &c.fib6
+func (c *router) resolve(d *dest) {
+	v, p := d.vr, d.prefix
+	t := &v.fib6
 	if p.Addr().Is4() {
-		t = &c.fib4
+		t = &v.fib4
 	}
 	d.kind, d.act, d.hop, d.group, d.rif = destNone, 0, nil, nil, nil
 	switch {
@@ -177,7 +198,7 @@ func (c *router) resolve(p netip.Prefix, d *dest) {
 	case len(d.hosts) > 0:
 		d.kind, d.hop = destHop, d.hosts[0]
 	default:
-		delete(c.dests, p)
+		delete(v.dests, p)
 		t.remove(p)
 		return
 	}
@@ -206,8 +227,10 @@ func (c *router) resolveNextHop(d *dest) {
 
 // sortShared sorts neighbours again, because a change of a LAG's members may have changed the order of interfaces.
 func (c *router) sortShared() {
-	for p, d := range c.shared {
-		d.sortHosts()
-		c.resolve(p, d)
+	for _, v := range c.vrs {
+		for _, d := range v.shared {
+			d.sortHosts()
+			c.resolve(d)
+		}
 	}
 }

@@ -22,8 +22,6 @@ func (rt *router) neighborKind() *kind {
 				HostRoute: !o.flag(sai.NeighborEntryAttrNoHostRoute),
 			}, rt.checkNeighborMAC(k.RIF, sai.MAC(m))
 		},
-		made: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, 1) },
-		gone: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1) },
 		live: map[sai.AttrID]func(o *object) sai.Value{
 			sai.NeighborEntryAttrIPAddrFamily: func(o *object) sai.Value { return family(o.key.Entry.(sai.NeighborEntry).IP) },
 		},

@@ -34,8 +34,6 @@ func (rt *router) nextHopKind() *kind {
 			ip, _ := o.attr(sai.NextHopAttrIP).(sai.IP)
 			return config.NextHop{ID: o.id(), Interface: o.refID(sai.NextHopAttrRouterInterfaceID), IP: ip.Addr}, nil
 		},
-		made: func(o *object) { rt.behind(o.ref(sai.NextHopAttrRouterInterfaceID), 1) },
-		gone: func(o *object) { rt.behind(o.ref(sai.NextHopAttrRouterInterfaceID), -1) },
 	}
 }
 

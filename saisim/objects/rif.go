@@ -7,8 +7,7 @@ import (
 
 // A routerInterface is the state that the store keeps for a ROUTER_INTERFACE object.
 type routerInterface struct {
-	mac    config.MAC // default is the router's address at the creation of the interface
-	behind int        // number of neighbours and next hops
+	mac config.MAC // default is the router's address at the creation of the interface
 }
 
 func (rt *router) rifKind() *kind {
@@ -28,7 +27,7 @@ func (rt *router) rifKind() *kind {
 		create: rt.createRIF,
 		row:    rt.rifRow,
 		made:   func(o *object) { rt.useFor(o, true) },
-		remove: rt.removeRIF,
+		gone:   func(o *object) { rt.useFor(o, false) },
 		get: func(o *object, id sai.AttrID) sai.Value {
 			if id == sai.RouterInterfaceAttrSrcMACAddress && o.attr(id) == nil {
 				return sai.MAC(o.self.(*routerInterface).mac)
@@ -47,7 +46,7 @@ func (rt *router) rifKind() *kind {
 
 // createRIF checks that the port, LAG or VLAN of an interface is free for it.
 func (rt *router) createRIF(o *object) error {
-	o.self = &routerInterface{mac: rt.routerMAC()}
+	o.self = &routerInterface{mac: rt.routerMAC(o.ref(sai.RouterInterfaceAttrVirtualRouterID))}
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:
 		if rt.usesOf(o.ref(sai.RouterInterfaceAttrVLANID)).routed {
@@ -92,7 +91,8 @@ func (rt *router) useFor(o *object, routed bool) {
 // rifRow returns the row that follows from an interface's attributes.
 func (rt *router) rifRow(o *object) (config.Row, error) {
 	r := config.Interface{
-		ID: o.id(), MAC: o.self.(*routerInterface).mac, MTU: uint32(o.number(sai.RouterInterfaceAttrMTU)),
+		ID: o.id(), Router: o.refID(sai.RouterInterfaceAttrVirtualRouterID), MAC: o.self.(*routerInterface).mac,
+		MTU: uint32(o.number(sai.RouterInterfaceAttrMTU)),
 		Up4: o.flag(sai.RouterInterfaceAttrAdminV4State), Up6: o.flag(sai.RouterInterfaceAttrAdminV6State),
 		Missed:   o.does(sai.RouterInterfaceAttrNeighborMissPacketAction),
 		Loopback: o.enum(sai.RouterInterfaceAttrLoopbackPacketAction) == sai.PacketActionForward,
@@ -131,23 +131,8 @@ func noGroup(id sai.AttrID, m sai.MAC) error {
 	return nil
 }
 
-// behind changes the number of neighbours and next hops of an interface.
-func (rt *router) behind(rif sai.OID, n int) {
-	r, _ := self[*routerInterface](rt.core, rif)
-	r.behind += n
-}
-
 // leadsNowhere reports whether an interface is a loopback.
 func (rt *router) leadsNowhere(rif sai.OID) bool {
 	r, _ := row[config.Interface](rt.core, rif)
 	return r.On == config.None
-}
-
-// removeRIF rejects the removal of an interface that is in use.
-func (rt *router) removeRIF(o *object) error {
-	if o.self.(*routerInterface).behind > 0 {
-		return refuse("remove", sai.ObjectTypeRouterInterface, 0, sai.StatusObjectInUse, "it has neighbours or next hops")
-	}
-	rt.useFor(o, false)
-	return nil
 }

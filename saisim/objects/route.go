@@ -14,8 +14,9 @@ func (rt *router) routeKind() *kind {
 		},
 		create: rt.createRoute,
 		row: func(o *object) (config.Row, error) {
+			k := o.key.Entry.(sai.RouteEntry)
 			r := config.Route{
-				Prefix: o.key.Entry.(sai.RouteEntry).Dest, Action: o.does(sai.RouteEntryAttrPacketAction),
+				Router: config.ID(k.VR), Prefix: k.Dest, Action: o.does(sai.RouteEntryAttrPacketAction),
 				NextHop: o.refID(sai.RouteEntryAttrNextHopID),
 			}
 			return r, rt.checkNextHop(sai.OID(r.NextHop))

@@ -5,16 +5,15 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A router is the virtual router: its interfaces, their neighbours, next hops and routes.
+// A router is the routing part of the store: virtual routers, interfaces, their neighbours, next hops and routes.
 type router struct {
 	*core
-	used4, used6 uint32 // route entries of IPv4 and IPv6
+	used4, used6 uint32 // route entries of IPv4 and IPv6, in all virtual routers together
 }
 
-// routerKind returns the kind of the single virtual router.
 func (rt *router) routerKind() *kind {
 	return &kind{
-		max: 1,
+		max: rt.prof.VirtualRouters,
 		attrs: []sai.AttrID{
 			sai.VirtualRouterAttrAdminV4State, sai.VirtualRouterAttrAdminV6State, sai.VirtualRouterAttrSrcMACAddress,
 			sai.VirtualRouterAttrLabel,
@@ -24,7 +23,7 @@ func (rt *router) routerKind() *kind {
 				ID: o.id(), Up4: o.flag(sai.VirtualRouterAttrAdminV4State), Up6: o.flag(sai.VirtualRouterAttrAdminV6State),
 			}, noGroup(sai.VirtualRouterAttrSrcMACAddress, sai.MAC(o.mac(sai.VirtualRouterAttrSrcMACAddress)))
 		},
-		remove: refuseRemove("the default virtual router stays"),
+		remove: rt.removeRouter,
 		get: func(o *object, id sai.AttrID) sai.Value {
 			if id == sai.VirtualRouterAttrSrcMACAddress && o.attr(id) == nil {
 				return sai.MAC(rt.sw.mac(sai.SwitchAttrSrcMACAddress))
@@ -34,11 +33,19 @@ func (rt *router) routerKind() *kind {
 	}
 }
 
-// routerMAC returns the default address of router interfaces. This is the address of the virtual router, which by
-// default is the virtual router of the switch.
-func (rt *router) routerMAC() config.MAC {
-	if rt.defaultRouter != nil {
-		if m, ok := rt.defaultRouter.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {
+// removeRouter rejects the removal of the default virtual router. The validator rejects that of one in use.
+func (rt *router) removeRouter(o *object) error {
+	if o == rt.defaultRouter {
+		return refuseRemove("the default virtual router stays")(o)
+	}
+	return nil
+}
+
+// routerMAC returns the default address of the interfaces of a virtual router. This is its own address, which by
+// default is that of the switch.
+func (rt *router) routerMAC(vr sai.OID) config.MAC {
+	if o := rt.objects[vr]; o != nil {
+		if m, ok := o.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {
 			return config.MAC(m)
 		}
 	}

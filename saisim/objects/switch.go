@@ -187,7 +187,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrOperStatus:                       func() sai.Value { return sai.SwitchOperStatusUp },
 		sai.SwitchAttrFDBTableSize:                     num(s.prof.FDB),
 		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(s.engine.AddressesLeft()) },
-		sai.SwitchAttrMaxVirtualRouters:                num(1),
+		sai.SwitchAttrMaxVirtualRouters:                num(s.prof.VirtualRouters),
 		sai.SwitchAttrMaxMirrorSession:                 num(min(s.prof.MirrorSessions, profile.MaxMirrors)),
 		sai.SwitchAttrL3NeighborTableSize:              num(s.prof.Neighbors),
 		sai.SwitchAttrL3RouteTableSize:                 num(s.prof.IPv4Routes),

@@ -150,6 +150,7 @@ func (p *Profile) fields() []field {
 			num("fdb_entries", &p.FDB, 1, 1<<24), num("vlans", &p.VLANs, 1, 4094),
 			objects("lags", &p.LAGs), objects("lag_members", &p.LAGMembers), objects("tam_ints", &p.TAMInts),
 			{name: "mss_clamps", u32: &p.MSSClamps, max: 1 << 10, optional: true},
+			num("virtual_routers", &p.VirtualRouters, 1, 1<<12),
 			objects("router_interfaces", &p.RouterInterfaces), objects("neighbors", &p.Neighbors),
 			objects("next_hops", &p.NextHops), objects("next_hop_groups", &p.NextHopGroups),
 			objects("next_hop_members", &p.NextHopMembers),

@@ -69,6 +69,7 @@ type Bridging struct {
 
 // Routing is the capacity for layer 3.
 type Routing struct {
+	VirtualRouters              uint32 // the default one included; at least 1
 	RouterInterfaces, Neighbors uint32
 	NextHops, NextHopGroups     uint32
 	NextHopMembers              uint32 // in all groups together

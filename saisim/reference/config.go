@@ -27,6 +27,7 @@ type settings struct {
 	aclRanges   map[config.ID]config.ACLRange
 	aclCounters map[config.ID]config.ACLCounter
 	tamInts     map[config.ID]config.TAMInt
+	routers     map[config.ID]config.Router
 	rifs        map[config.ID]config.Interface
 	rifOn       map[config.ID]config.ID // by port, LAG or VLAN
 	nextHops    map[config.ID]config.NextHop
@@ -68,6 +69,7 @@ func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 		aclRanges:   index(t.ACLRanges, func(r config.ACLRange) config.ID { return r.ID }),
 		aclCounters: index(t.ACLCounters, func(r config.ACLCounter) config.ID { return r.ID }),
 		tamInts:     index(t.TAMInts, func(r config.TAMInt) config.ID { return r.ID }),
+		routers:     index(t.Routers, func(r config.Router) config.ID { return r.ID }),
 		rifs:        index(t.Interfaces, func(r config.Interface) config.ID { return r.ID }),
 		nextHops:    index(t.NextHops, func(r config.NextHop) config.ID { return r.ID }),
 		hopGroups:   index(t.HopGroups, func(r config.HopGroup) config.ID { return r.ID }),

@@ -75,7 +75,8 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		ingressOnly: seed%9 == 4, passive: passiveOf(seed), policed: policedOf(seed), clamped: clampedOf(seed),
 		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
-		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed)}))
+		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed),
+		vrfs: isVRF(seed)}))
 	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
@@ -109,6 +110,7 @@ type variant struct {
 	short      bool       // true if there is little but single ACL tables and passive programs: see isShort
 	streamed   *rand.Rand // random numbers for a stream of statistics; nil means none: see isStreaming
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
+	vrfs       bool       // true if there may be several virtual routers: see isVRF
 }
 
 // passiveOf returns random numbers for passive programs in one case of nine, otherwise nil.
@@ -136,6 +138,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
 	p.gen.routed, p.gen.bare, p.gen.short, p.extra = v.routed, v.bare, v.short, v.added
 	p.streams.random = v.streamed
+	p.gen.vrfs = v.vrfs
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -192,6 +195,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.ifaOp()
 		p.changeOuters()
 		p.changeAdded()
+		p.changeVRFs()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -299,6 +303,7 @@ func (p *pair) change() {
 		p.changeOuters()
 		p.changeAdded()
 		p.streamOp()
+		p.changeVRFs()
 		p.configure()
 		return
 	}

@@ -21,9 +21,9 @@ func (e effects) of(f saisim.Finding) saisim.Finding {
 	return f
 }
 
-// findRoute reports the finding of a longest prefix.
-func (pk *packet) findRoute(table string, r config.Route, found bool) {
-	f := saisim.Finding{Table: table, Hit: found}
+// findRoute reports the finding of a longest prefix in a virtual router.
+func (pk *packet) findRoute(table string, vr config.ID, r config.Route, found bool) {
+	f := saisim.Finding{Table: table, In: vr, Hit: found}
 	if found {
 		f.Prefix = r.Prefix
 		f = doesOf(r.Action).of(f)

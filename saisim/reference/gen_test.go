@@ -17,7 +17,7 @@ type gen struct {
 	chip *saisim.Chip
 	prof profile.Profile
 	sw   sai.OID
-	// router is the virtual router, and cpu the CPU port.
+	// router is the default virtual router, and cpu the CPU port.
 	router, cpu sai.OID
 	pool        map[sai.ObjectType][]sai.OID
 	counters    map[sai.OID][]sai.OID // by ACL table
@@ -50,6 +50,8 @@ type gen struct {
 	short bool
 	// extra supplies random numbers for features that cases of older seeds lack. nil means that there are none.
 	extra *rand.Rand
+	// vrfs means that there may be several virtual routers: see isVRF.
+	vrfs bool
 	marker
 	clamper
 	analyser

@@ -44,7 +44,7 @@ func (g *gen) prepareOuters() {
 		}
 		for _, vlan := range g.pool[sai.ObjectTypeVLAN] {
 			g.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN,
-				sai.RouterInterfaceAttrVirtualRouterID, g.router, sai.RouterInterfaceAttrVLANID, vlan)
+				sai.RouterInterfaceAttrVirtualRouterID, g.vr(), sai.RouterInterfaceAttrVLANID, vlan)
 		}
 		if !g.marking {
 			g.furnishMarking()
@@ -104,7 +104,7 @@ func (g *gen) ends() (src, dst [16]byte) {
 // localOp makes an address local to the switch.
 func (g *gen) localOp(n byte) {
 	a := netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 15: n})
-	key := sai.RouteEntry{Switch: g.sw, VR: g.router, Dest: netip.PrefixFrom(a, 128)}
+	key := sai.RouteEntry{Switch: g.sw, VR: g.vr(), Dest: netip.PrefixFrom(a, 128)}
 	_ = g.chip.Remove(context.Background(), sai.EntryKey(key))
 	_ = g.chip.CreateEntry(context.Background(), key, attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionForward,
 		sai.RouteEntryAttrNextHopID, g.cpu))

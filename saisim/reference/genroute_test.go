@@ -10,13 +10,14 @@ import (
 // furnishRouter makes router interfaces with neighbours, next hops and routes, so that most packets to the router reach
 // a destination.
 func (g *gen) furnishRouter() {
+	g.furnishVRFs()
 	if g.routed {
 		g.furnishRouted()
 		return
 	}
 	for range 1 + g.IntN(3) {
 		g.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN,
-			sai.RouterInterfaceAttrVirtualRouterID, g.router, sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN))
+			sai.RouterInterfaceAttrVirtualRouterID, g.vr(), sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN))
 	}
 	for range 1 + g.IntN(3) {
 		p := g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypePort, sai.ObjectTypeLAG))
@@ -30,7 +31,7 @@ func (g *gen) furnishRouter() {
 
 func (g *gen) rifOn(port sai.OID) {
 	g.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypePort,
-		sai.RouterInterfaceAttrVirtualRouterID, g.router, sai.RouterInterfaceAttrPortID, port)
+		sai.RouterInterfaceAttrVirtualRouterID, g.vr(), sai.RouterInterfaceAttrPortID, port)
 }
 
 // prefix returns one of a small set that contains the traffic's addresses.
@@ -97,12 +98,11 @@ func (g *gen) rifOp() {
 	case 3:
 		g.set(rif, sai.RouterInterfaceAttrLoopbackPacketAction, pick(g, sai.PacketActionForward, sai.PacketActionDrop))
 	case 4:
-		g.setOf(sai.ObjectTypeVirtualRouter, g.router, pick(g, sai.VirtualRouterAttrAdminV4State,
+		g.setOf(sai.ObjectTypeVirtualRouter, g.vr(), pick(g, sai.VirtualRouterAttrAdminV4State,
 			sai.VirtualRouterAttrAdminV6State), g.bool(90))
 	default:
 		g.create(rif, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceAttrVirtualRouterID,
-			g.router,
-			sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.RouterInterfaceAttrSrcMACAddress,
+			g.vr(), sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.RouterInterfaceAttrSrcMACAddress,
 			sai.MAC{2, 0, 0, 0, 0, 0xab})
 	}
 }
@@ -138,7 +138,7 @@ func (g *gen) createNeighbor(rif sai.OID, ip netip.Addr) {
 
 func (g *gen) routeEntryOp() {
 	ctx := context.Background()
-	key := sai.RouteEntry{Switch: g.sw, VR: g.router, Dest: g.prefix()}
+	key := sai.RouteEntry{Switch: g.sw, VR: g.vr(), Dest: g.prefix()}
 	hop := g.any(pick(g, sai.ObjectTypeNextHop, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup,
 		sai.ObjectTypeRouterInterface))
 	if g.chance(10) {
@@ -161,6 +161,6 @@ func (g *gen) routeEntryOp() {
 }
 
 func (g *gen) createRoute(dest netip.Prefix, action sai.Enum, hop sai.OID) {
-	_ = g.chip.CreateEntry(context.Background(), sai.RouteEntry{Switch: g.sw, VR: g.router, Dest: dest},
+	_ = g.chip.CreateEntry(context.Background(), sai.RouteEntry{Switch: g.sw, VR: g.vr(), Dest: dest},
 		attrs(sai.RouteEntryAttrPacketAction, action, sai.RouteEntryAttrNextHopID, hop))
 }

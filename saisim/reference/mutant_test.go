@@ -197,6 +197,7 @@ var lists = []struct {
 	{addedSeed, addedMutants},
 	{shortSeed, shortMutants},
 	{streamSeed, streamMutants},
+	{vrfSeed, vrfMutants},
 }
 
 // A trial is a mutant with the source that it changes, its number from 1 on, and the seed of its first case.

@@ -55,7 +55,7 @@ func (pk *packet) mayWrap() bool {
 	if ip.version == 4 {
 		dst = netip.AddrFrom4([4]byte(ip.dst[12:]))
 	}
-	r, found := pk.conf.longestPrefix(dst)
+	r, found := pk.conf.longestPrefix(pk.conf.rifs[pk.router].Router, dst)
 	return found && r.NextHop != pk.conf.Switch.CPU && !doesOf(r.Action).drop
 }
 

@@ -57,7 +57,9 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 		return drop.Trap
 	}
 	v4 := pk.h.etherType == 0x0800
-	if !rifUp(conf.rifs[pk.router], v4) || v4 && !conf.Router.Up4 || !v4 && !conf.Router.Up6 {
+	in := conf.rifs[pk.router]
+	vr := conf.routers[in.Router]
+	if !rifUp(in, v4) || v4 && !vr.Up4 || !v4 && !vr.Up6 {
 		return drop.RouterDown
 	}
 	if !routable(pk) {
@@ -67,13 +69,13 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	if v4 {
 		dst = netip.AddrFrom4([4]byte(pk.h.ip.dst[12:]))
 	}
-	r, found := conf.longestPrefix(dst)
+	r, found := conf.longestPrefix(vr.ID, dst)
 	table := map[bool]string{true: "chip.ipv4_route", false: "chip.ipv6_route"}[v4]
 	if pk.faults.skips(table) {
 		r, found = config.Route{}, false
 	} else {
 		pk.ran(table, found)
-		pk.findRoute(table, r, found)
+		pk.findRoute(table, vr.ID, r, found)
 	}
 	does := doesOf(r.Action)
 	c.sawRoute(pk, r, found)
@@ -112,28 +114,30 @@ func (c *Chip) sawRoute(pk *packet, r config.Route, found bool) {
 	}
 }
 
-// longestPrefix returns the route of an address. The address of a neighbour counts as a route to it. If a route and a
-// neighbour have the same prefix, the route wins.
-func (conf *settings) longestPrefix(dst netip.Addr) (best config.Route, found bool) {
+// longestPrefix returns the route of an address in a virtual router. The address of a neighbour counts as a route to
+// it. If a route and a neighbour have the same prefix, the route wins.
+func (conf *settings) longestPrefix(vr config.ID, dst netip.Addr) (best config.Route, found bool) {
 	for _, r := range conf.Routes {
-		if r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
+		if r.Router == vr && r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best, found = r, true
 		}
 	}
 	if found && best.Prefix.Bits() == dst.BitLen() {
 		return best, true
 	}
-	if n, ok := conf.hostRoute(dst); ok {
-		return config.Route{Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward, NextHop: n.Interface}, true
+	if n, ok := conf.hostRoute(vr, dst); ok {
+		return config.Route{Router: vr, Prefix: netip.PrefixFrom(dst, dst.BitLen()),
+			Action: config.Forward, NextHop: n.Interface}, true
 	}
 	return best, found
 }
 
-// hostRoute returns the neighbour to which an address is a route. If there are several, the one at the first interface
-// wins: ports before LAGs before VLANs.
-func (conf *settings) hostRoute(dst netip.Addr) (best config.Neighbor, found bool) {
+// hostRoute returns the neighbour to which an address is a route in a virtual router. If there are several, the one at
+// the first interface wins: ports before LAGs before VLANs.
+func (conf *settings) hostRoute(vr config.ID, dst netip.Addr) (best config.Neighbor, found bool) {
 	for _, n := range conf.Neighbors {
-		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
+		if conf.rifs[n.Interface].Router == vr && n.IP == dst && n.HostRoute &&
+			(!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
 			best, found = n, true
 		}
 	}
@@ -182,7 +186,7 @@ func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 	if rif, ok := conf.rifs[r.NextHop]; ok { // a connected subnet
 		dst := r.Prefix.Addr()
 		for _, n := range conf.Neighbors {
-			if r.Prefix.IsSingleIP() && n.Interface == rif.ID && n.IP == dst && n.HostRoute {
+			if r.Prefix.IsSingleIP() && rif.Router == r.Router && n.Interface == rif.ID && n.IP == dst && n.HostRoute {
 				c.Routing("to a neighbour's own address")
 				return c.toNeighbor(pk, rif.ID, dst, bits)
 			}

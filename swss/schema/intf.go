@@ -51,6 +51,7 @@ func interfaceWords(table string) string {
 // PORTCHANNEL_INTERFACE, LOOPBACK_INTERFACE and in APPL_DB INTF_TABLE.
 type Interface struct {
 	Name string
+	VRF  string // VRF that it is in; "" is the default one
 	MAC  MAC    // MAC address of the interface; zero means the switch's own
 	MTU  uint16 // largest IP packet, in bytes; 0 means that of the port, PortChannel or VLAN
 	// LinkLocal is ipv6_use_link_local_only: IPv6 works without a configured address.
@@ -75,7 +76,7 @@ func (i *Interface) layout() layout {
 				"IPv6 without a configured address.").ifSet(),
 			flag("loopback_action", "drop", "forward", false, &i.LoopbackDrop,
 				"The action on packets that would leave by the interface that they arrived on.").ifSet(),
-			unsupported("vrf_name", DefaultVRF, "default: the switch has no other VRF", "There is one VRF."),
+			vrfField("vrf_name", &i.VRF, "The VRF by whose routes packets that arrive here go."),
 			unsupported("vnet_name", "", "no VNET: the switch has none", "There is no VNET."),
 			ignored(sonicInterface...),
 		},
@@ -116,9 +117,6 @@ func (r *reader) unicast(field string) MAC {
 	}
 	return m
 }
-
-// DefaultVRF is the only VRF.
-const DefaultVRF = "default"
 
 // InterfaceAddress is a row NAME|PREFIX of a table of interfaces, and of INTF_TABLE: an address of the interface with
 // its subnet.

@@ -28,6 +28,7 @@ const (
 	CfgFDB            = "FDB"
 	CfgStaticRoute    = "STATIC_ROUTE"
 	CfgNeigh          = "NEIGH"
+	CfgVRF            = "VRF"
 
 	CfgInterface            = "INTERFACE"
 	CfgVLANInterface        = "VLAN_INTERFACE"
@@ -73,6 +74,7 @@ const (
 	AppInterface    = "INTF_TABLE"
 	AppRoute        = "ROUTE_TABLE"
 	AppNeigh        = "NEIGH_TABLE"
+	AppVRF          = "VRF_TABLE"
 	AppLLDPEntry    = "LLDP_ENTRY_TABLE"    // by port; hostd or hostifd writes it, as SONiC's lldp-syncd
 	AppNeighResolve = "NEIGH_RESOLVE_TABLE" // neighbours that some daemon asks to be resolved
 	AppACLTable     = "ACL_TABLE_TABLE"
@@ -119,6 +121,7 @@ const (
 	StateStaticRoute  = "STATIC_ROUTE_TABLE"
 	StateRoute        = "ROUTE_TABLE" // routes of FRR and other programs that are not in force
 	StateNeigh        = "NEIGH_TABLE"
+	StateVRF          = "VRF_TABLE"
 	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd asks to be resolved
 	StateHostAddress  = "HOST_ADDRESS_TABLE" // addresses of the switch as a host
 	StateStaticFDB    = "STATIC_FDB_TABLE"   // for rows of FDB

@@ -1,21 +1,18 @@
 package schema
 
-import (
-	"net/netip"
-	"slices"
-)
+import "slices"
 
-// PrefixKeys maps prefixes to the keys of their rows: usually one, but a prefix can be written in several ways. The
-// zero value is empty.
+// PrefixKeys maps prefixes in VRFs to the keys of their rows: usually one, but a prefix can be written in several ways.
+// The zero value is empty.
 type PrefixKeys struct {
-	first  map[netip.Prefix]string
-	others map[netip.Prefix][]string
+	first  map[Dest]string
+	others map[Dest][]string
 }
 
 // Add adds a row, which must not exist.
-func (x *PrefixKeys) Add(p netip.Prefix, key string) {
+func (x *PrefixKeys) Add(p Dest, key string) {
 	if x.first == nil {
-		x.first, x.others = map[netip.Prefix]string{}, map[netip.Prefix][]string{}
+		x.first, x.others = map[Dest]string{}, map[Dest][]string{}
 	}
 	if _, ok := x.first[p]; ok {
 		x.others[p] = append(x.others[p], key)
@@ -25,7 +22,7 @@ func (x *PrefixKeys) Add(p netip.Prefix, key string) {
 }
 
 // Remove removes a row.
-func (x *PrefixKeys) Remove(p netip.Prefix, key string) {
+func (x *PrefixKeys) Remove(p Dest, key string) {
 	left := slices.DeleteFunc(x.Keys(p), func(k string) bool { return k == key })
 	delete(x.first, p)
 	delete(x.others, p)
@@ -35,7 +32,7 @@ func (x *PrefixKeys) Remove(p netip.Prefix, key string) {
 }
 
 // Keys returns the keys of the rows of a prefix, in order of precedence.
-func (x *PrefixKeys) Keys(p netip.Prefix) []string {
+func (x *PrefixKeys) Keys(p Dest) []string {
 	first, ok := x.first[p]
 	if !ok {
 		return nil

@@ -7,9 +7,10 @@ import (
 )
 
 func TestPrefixKeys(t *testing.T) {
-	p, q := netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::/0")
+	p := Dest{Prefix: netip.MustParsePrefix("10.0.0.0/8")}
+	q := Dest{VRF: "Vrf1", Prefix: p.Prefix}
 	var x PrefixKeys
-	want := func(p netip.Prefix, keys ...string) {
+	want := func(p Dest, keys ...string) {
 		t.Helper()
 		if got := x.Keys(p); !slices.Equal(got, keys) {
 			t.Errorf("keys of %s are %q, want %q", p, got, keys)

@@ -13,13 +13,14 @@ const maxHops = 128
 
 // StaticRoute is a row of STATIC_ROUTE.
 type StaticRoute struct {
-	Prefix netip.Prefix
-	Hops   []StaticHop // 1 to 128
+	Dest
+	Hops []StaticHop // 1 to 128
 }
 
 // A StaticHop is one next hop of a static route.
 type StaticHop struct {
 	Addr      netip.Addr // address of the next hop; invalid if the destination is on the interface's own link
+	VRF       string     // VRF in which it is, usually that of the route; "" is the default one
 	Interface string     // name of the interface; "" means the interface whose subnet contains Addr
 	Blackhole bool       // true if packets are dropped
 	Distance  uint8      // of the usable hops, only those with the smallest distance are used; 0 is SONiC's default
@@ -40,20 +41,15 @@ func CompareStaticRoutes(a, b string) int {
 // RouteIndex is the field of a static route with the index of each next hop in OpenConfig's model.
 const RouteIndex = "index"
 
-const prefixWords = "default| and a prefix, such as default|10.1.0.0/16"
+const prefixWords = "default or a VRF, | and a prefix, such as default|10.1.0.0/16"
 
 // layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
 func (s *StaticRoute) layout() layout {
 	return layout{
 		table: CfgStaticRoute, open: true,
-		key: key{form: "default|prefix, or prefix", read: func(r *reader, key string) {
-			text := key
-			if vrf, rest, ok := strings.Cut(key, "|"); ok {
-				if text = rest; vrf != DefaultVRF {
-					r.bad("", key, "the VRF default: the switch has no other")
-				}
-			}
-			s.Prefix = r.prefix(key, text, prefixWords)
+		key: key{form: "default|prefix, VRF|prefix, or prefix", read: func(r *reader, key string) {
+			vrf, text := cutVRF(key, "|")
+			s.VRF, s.Prefix = r.vrf("", vrf), r.prefix(key, text, prefixWords)
 		}},
 		fields: []field{
 			lists("nexthop", "addresses", "The next hop of each way; 0.0.0.0 and :: are none."),
@@ -61,7 +57,7 @@ func (s *StaticRoute) layout() layout {
 				"The interface of each way; without it the one in whose subnet its next hop is. null drops."),
 			lists("distance", "0..255", "The distance of each way: of those that there are, the smallest is used.").or("0"),
 			lists("blackhole", "true or false", "Whether a way drops; SONiC then has null in ifname.").or("false"),
-			lists("nexthop-vrf", DefaultVRF, "There is one VRF."),
+			lists("nexthop-vrf", "default or VRFs", "The VRF of each way's next hop; without it that of the route."),
 			lists(RouteIndex, "texts",
 				"OpenConfig's index of each way, if it is not its place from 0 on. It has no effect in the switch."),
 			ignored(sonicRoute...),
@@ -102,19 +98,19 @@ func (s *StaticRoute) readHops(r *reader) {
 		return
 	}
 	for i := range n {
-		s.Hops = append(s.Hops, r.staticHop(s.Prefix, lists, i))
+		s.Hops = append(s.Hops, r.staticHop(s.Dest, lists, i))
 	}
 }
 
 // staticHop reads the i-th element of all lists.
-func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) StaticHop {
+func (r *reader) staticHop(to Dest, lists map[string][]string, i int) StaticHop {
 	at := func(f string) string {
 		if lists[f] == nil {
 			return ""
 		}
 		return strings.TrimSpace(lists[f][i])
 	}
-	h := StaticHop{Interface: at("ifname")}
+	p, h := to.Prefix, StaticHop{VRF: to.VRF, Interface: at("ifname")}
 	null := strings.EqualFold(h.Interface, NullInterface)
 	if null {
 		h.Interface = ""
@@ -125,8 +121,8 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 	if h.Interface != "" && InterfaceTable(h.Interface) == "" {
 		r.bad("ifname", h.Interface, interfaceWords(""))
 	}
-	if v := at("nexthop-vrf"); v != "" && v != DefaultVRF {
-		r.bad("nexthop-vrf", v, "default: the switch has no other VRF")
+	if v := at("nexthop-vrf"); v != "" {
+		h.VRF = r.vrf("nexthop-vrf", v)
 	}
 	h.Distance, h.Blackhole = r.distance(at("distance")), r.blackhole(at("blackhole")) || null
 	switch {
@@ -212,6 +208,11 @@ func (s *StaticRoute) format(f map[string]string) {
 		}
 		put("nexthop", addr, "")
 		put("ifname", h.Interface, "")
+		vrf := ""
+		if h.VRF != s.VRF {
+			vrf = VRFName(h.VRF)
+		}
+		put("nexthop-vrf", vrf, "")
 		put("distance", utoa(h.Distance), "0")
 		put("blackhole", fmt.Sprint(h.Blackhole), "false")
 	}
@@ -224,7 +225,7 @@ func (s *StaticRoute) format(f map[string]string) {
 
 // Route is a row of APPL_DB ROUTE_TABLE.
 type Route struct {
-	Prefix    netip.Prefix
+	Dest
 	Blackhole bool
 	Hops      []Hop  // 1 to 128 next hops; empty if Blackhole is true
 	Protocol  string // origin of the route, such as bgp; empty if not given
@@ -237,7 +238,8 @@ type Hop struct {
 	Weight    uint32 // default 1
 }
 
-// RouteKey returns the key of ROUTE_TABLE for a prefix. Like FRR's fpmsyncd it omits the length of host routes.
+// RouteKey returns the key of ROUTE_TABLE for a prefix in the default VRF. Like FRR's fpmsyncd it omits the length of
+// host routes.
 func RouteKey(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -249,12 +251,12 @@ func RouteKey(p netip.Prefix) string {
 func (t *Route) layout() layout {
 	return layout{
 		table: AppRoute, open: true,
-		key: key{form: "prefix", read: func(r *reader, key string) {
-			text := strings.TrimPrefix(key, DefaultVRF+":")
+		key: key{form: "prefix, or VRF:prefix", read: func(r *reader, key string) {
+			vrf, text := cutVRF(key, ":")
 			if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 				text = netip.PrefixFrom(a, a.BitLen()).String()
 			}
-			t.Prefix = r.prefix(key, text, "a prefix such as 10.1.0.0/16 in the default VRF")
+			t.VRF, t.Prefix = r.vrf("", vrf), r.prefix(key, text, "a prefix such as 10.1.0.0/16, or Vrf1:10.1.0.0/16")
 		}},
 		fields: []field{
 			text("protocol", &t.Protocol, "What made the route, such as bgp."),

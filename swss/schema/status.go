@@ -112,8 +112,8 @@ const (
 	FieldHWError  = "hw_error"
 )
 
-// FieldSONiCState is SONiC's field which has the value [SONiCStateOK] in the status row of a port, PortChannel, VLAN or
-// interface that exists.
+// FieldSONiCState is SONiC's field which has the value [SONiCStateOK] in the status row of a port, PortChannel, VLAN,
+// interface or VRF that exists.
 const (
 	FieldSONiCState = "state"
 	SONiCStateOK    = "ok"
@@ -123,7 +123,7 @@ const (
 // have the field, and "" if rows of the table do not have it at all.
 func SONiCState(stateTable, status string) string {
 	switch stateTable {
-	case StatePort, StateLAG, StateVLAN, StateInterface:
+	case StatePort, StateLAG, StateVLAN, StateInterface, StateVRF:
 		if status == StatusActive {
 			return SONiCStateOK
 		}

@@ -191,6 +191,8 @@ func TeamdFields(stateTable string) []string {
 }
 
 func interfaceTables() (list []Table) {
+	list = append(list, of(Table{Config: CfgVRF, Appl: AppVRF, State: StateVRF,
+		Words: "A VRF besides the default one: interfaces with routes of their own."}, VRF{}))
 	for _, table := range InterfaceTables {
 		list = append(list,
 			of(Table{Config: table, Appl: AppInterface, State: StateInterface, Words: "An interface that routes."}, Interface{}),

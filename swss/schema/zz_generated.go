@@ -498,6 +498,12 @@ func ParseVLANMember(key string, f map[string]string) (VLANMember, error) {
 // Fields formats the row.
 func (row VLANMember) Fields() map[string]string { return row.layout().row() }
 
+// ParseVRF reads a row of [CfgVRF].
+func ParseVRF(key string, f map[string]string) (VRF, error) { return parse[VRF](key, f) }
+
+// Fields formats the row.
+func (row VRF) Fields() map[string]string { return row.layout().row() }
+
 // ParseWRED reads a row of [CfgWRED].
 func ParseWRED(key string, f map[string]string) (WRED, error) { return parse[WRED](key, f) }
 
