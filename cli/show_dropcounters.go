@@ -95,7 +95,7 @@ func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		maps.Copy(data, kit.InterfacesData(ports))
 	}
 	return kit.Framed(data, func(p *kit.Printout) {
-		var since sinces
+		var since kit.Sinces
 		if len(ofPorts) > 0 || !chosen {
 			writePortDrops(p, ports, ofPorts, !chosen, &since)
 		}
@@ -108,17 +108,17 @@ func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 				columns = append(columns, kit.Col(aliasOf(e), 8, 2))
 				row = append(row, kit.Counted(e, "state", "packets"))
 				if e.Text("state", "packets") != "" {
-					since.add(aliasOf(e), []string{""}, map[string]string{"": e.Text("state", "counted-since")})
+					since.Add(aliasOf(e), []string{""}, map[string]string{"": e.Text("state", "counted-since")})
 				}
 			}
 			p.Table(columns, [][]string{row})
 		}
-		p.After(append(since.lines(), kit.WhyNots(entries)...))
+		p.After(append(since.Lines(), kit.WhyNots(entries)...))
 	}), nil
 }
 
 // writePortDrops writes the counters of ports, one line per port. If all is set, it includes the standard counters.
-func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, since *sinces) {
+func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, since *kit.Sinces) {
 	columns := []kit.Column{kit.Col("Iface", 14, 2), kit.Col("State", 5, 2)}
 	standard := [][2]string{
 		{"RX_ERR", "in-errors"}, {"RX_DROPS", "in-discards"}, {"TX_ERR", "out-errors"}, {"TX_DROPS", "out-discards"},
@@ -130,7 +130,7 @@ func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, sinc
 		columns = append(columns, kit.Col(s[0], 8, 2))
 	}
 	if all {
-		since.addPorts("RX_ERR to TX_DROPS", ports, func(port tree.Node) (string, string) {
+		since.AddPorts("RX_ERR to TX_DROPS", ports, func(port tree.Node) (string, string) {
 			state := port.At("state", "counters")
 			return state.Text("in-discards"), state.Text("counted-since")
 		})
@@ -143,7 +143,7 @@ func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, sinc
 		for _, x := range items {
 			at[x.Plain("port")] = kit.Counted(x, "state", "packets")
 		}
-		since.addPorts(aliasOf(e), items, func(port tree.Node) (string, string) {
+		since.AddPorts(aliasOf(e), items, func(port tree.Node) (string, string) {
 			return port.Text("state", "packets"), port.Text("state", "counted-since")
 		})
 		for _, port := range ports {

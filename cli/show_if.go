@@ -117,10 +117,10 @@ func showInterfaceCounters(ctx context.Context, c *kit.Call) (*kit.View, error) 
 		"in-pkts", "in-octets", "in-errors", "in-discards", "out-pkts", "out-octets", "out-errors", "out-discards",
 	}
 	var rows [][]string
-	var since sinces
+	var since kit.Sinces
 	for _, e := range entries {
 		if at := e.At("state", "counters"); at.Text("in-pkts") != "" {
-			since.add("", []string{e.Name()}, map[string]string{e.Name(): at.Text("counted-since")})
+			since.Add("", []string{e.Name()}, map[string]string{e.Name(): at.Text("counted-since")})
 		}
 		row := []string{e.Name(), stateLetter(e)}
 		for _, leaf := range leaves {
@@ -133,7 +133,7 @@ func showInterfaceCounters(ctx context.Context, c *kit.Call) (*kit.View, error) 
 		kit.Col("RX_ERR", 6, 2),
 		kit.Col("RX_DRP", 6, 2), kit.Col("TX_OK", 10, 2), kit.Col("TX_BYTES", 12, 2), kit.Col("TX_ERR", 6, 2),
 		kit.Col("TX_DRP", 6, 0),
-	}, rows, since.lines()), nil
+	}, rows, since.Lines()), nil
 }
 
 // stateLetter returns SONiC's letter for an interface's state: up, down or disabled. It returns "?" if the state is

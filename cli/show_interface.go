@@ -69,7 +69,7 @@ func writeInterface(p *kit.Printout, e tree.Node, addresses []string) {
 		}
 		p.Field(width, direction.label, strings.Join(counts, ", "))
 	}
-	p.Optional(width, "Counted since", wholeSecond(counters.Text("counted-since")))
+	p.Optional(width, "Counted since", kit.WholeSecond(counters.Text("counted-since")))
 }
 
 var countName = map[string]string{"pkts": "packets", "octets": "bytes", "errors": "errors", "discards": "drops"}

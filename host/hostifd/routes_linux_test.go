@@ -97,7 +97,7 @@ func TestRandomRoutesOfLinux(t *testing.T) {
 			var routes []schema.Route
 			want := slices.Clone(others)
 			for _, prefix := range []string{"default", "10.10.0.0/16", "10.11.0.5", "2001:db8:a::/48", "2001:db8:b::5"} {
-				r := schema.Route{Prefix: netip.MustParsePrefix("0.0.0.0/0")}
+				r := schema.Route{Dest: schema.Dest{Prefix: netip.MustParsePrefix("0.0.0.0/0")}}
 				if a, err := netip.ParseAddr(prefix); err == nil {
 					r.Prefix = netip.PrefixFrom(a, a.BitLen())
 				} else if prefix != "default" {

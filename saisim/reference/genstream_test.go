@@ -20,7 +20,7 @@ func isStreaming(seed uint64) bool {
 }
 
 // streamingCases are cases of the gate that stream.
-var streamingCases = []randtest.Cases{{Seed: 40_000, Count: 12}}
+var streamingCases = []randtest.Cases{{Seed: 40_000, Count: 14}}
 
 func streamingOf(seed uint64) *rand.Rand {
 	if isStreaming(seed) {

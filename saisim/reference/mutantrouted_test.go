@@ -49,7 +49,8 @@ var routedMutants = []mutant{
 	},
 	{"a closed interface is usual", "engine/router.go", "!out.up4 || out == r", "out == r"},
 	{"IPv4 routing that is off is usual", "engine/router.go", "!r.vr.routes4 || !r.up4 || ip[8]", "!r.up4 || ip[8]"},
-	{"an interface in that is down is usual", "engine/router.go", "!r.vr.routes4 || !r.up4 || ip[8]", "!r.vr.routes4 || ip[8]"},
+	{"an interface in that is down is usual", "engine/router.go",
+		"!r.vr.routes4 || !r.up4 || ip[8]", "!r.vr.routes4 || ip[8]"},
 	{
 		"a routed packet with a group's source address is usual", "engine/shortcuts.go",
 		"hop == nil || smac>>40&1 != 0 {",
@@ -136,7 +137,8 @@ var routedMutants = []mutant{
 		"checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4])",
 		"checksum(pk.data[h.l3:][:20])",
 	},
-	{"the router routes IPv4 while it is down for it", "engine/router.go", "return v4 && v.routes4 || !v4 && v.routes6", "return v4 || v.routes6"},
+	{"the router routes IPv4 while it is down for it", "engine/router.go",
+		"return v4 && v.routes4 || !v4 && v.routes6", "return v4 || v.routes6"},
 	// Prefixes.
 	{"there is no default route", "engine/fib.go", "octet; i > 0; i >>= 1", "octet; i > 1; i >>= 1"},
 	{"a host route is behind a shorter prefix", "engine/fib.go", "i := 256 | octet;", "i := 128 | octet>>1;"},

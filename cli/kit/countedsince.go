@@ -1,4 +1,4 @@
-package cli
+package kit
 
 import (
 	"cmp"
@@ -10,23 +10,23 @@ import (
 	"tamtam/cli/tree"
 )
 
-// sinces collects the start times of the counters in a printout.
-type sinces struct{ of map[string][]string } // descriptions of counters by start time; the key "" is an unknown time
+// Sinces collects the start times of the counters in a printout.
+type Sinces struct{ of map[string][]string } // descriptions of counters by start time; the key "" is an unknown time
 
-// add records the start times of a counter at places, as one entry if they are all equal.
-func (s *sinces) add(what string, places []string, since map[string]string) {
+// Add records the start times of a counter at places, as one entry if they are all equal.
+func (s *Sinces) Add(what string, places []string, since map[string]string) {
 	if s.of == nil {
 		s.of = map[string][]string{}
 	}
 	times := map[string]bool{}
 	for _, p := range places {
-		times[wholeSecond(since[p])] = true
+		times[WholeSecond(since[p])] = true
 	}
 	if len(times) == 1 && what != "" {
 		places, since = []string{""}, map[string]string{"": since[places[0]]}
 	}
 	for _, p := range places {
-		since := wholeSecond(since[p])
+		since := WholeSecond(since[p])
 		name := what
 		if p != "" {
 			name = strings.TrimPrefix(what+" at "+p, " at ")
@@ -35,9 +35,9 @@ func (s *sinces) add(what string, places []string, since map[string]string) {
 	}
 }
 
-// wholeSecond returns a time rounded down to a second. Ports have slightly different times, since a starting switch
+// WholeSecond returns a time rounded down to a second. Ports have slightly different times, since a starting switch
 // creates them one after another.
-func wholeSecond(text string) string {
+func WholeSecond(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return ""
@@ -45,8 +45,8 @@ func wholeSecond(text string) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// addPorts records the start times of a counter for the ports where it has a value.
-func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (count, since string)) {
+// AddPorts records the start times of a counter for the ports where it has a value.
+func (s *Sinces) AddPorts(what string, ports []tree.Node, read func(tree.Node) (count, since string)) {
 	var places []string
 	times := map[string]string{}
 	for _, p := range ports {
@@ -56,13 +56,13 @@ func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (
 		}
 	}
 	if len(places) > 0 {
-		s.add(what, places, times)
+		s.Add(what, places, times)
 	}
 }
 
-// lines returns the start times, the oldest first. If all counters have the same start time, it does not list the
+// Lines returns the start times, the oldest first. If all counters have the same start time, it does not list the
 // counters. It returns nothing if no time is known.
-func (s *sinces) lines() (list []string) {
+func (s *Sinces) Lines() (list []string) {
 	for _, at := range slices.Sorted(maps.Keys(s.of)) {
 		what := ": " + strings.Join(s.of[at], ", ")
 		switch {

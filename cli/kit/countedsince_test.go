@@ -1,4 +1,4 @@
-package cli
+package kit
 
 import (
 	"strings"
@@ -21,10 +21,10 @@ func TestSinces(t *testing.T) {
 			"Counted since 2026-01-01T00:00:00Z: all at b; Counted since 2026-01-01T00:00:01Z: all at a, ALL"},
 		{early, "", early, "Since when is unknown: all at b; Counted since 2026-01-01T00:00:00Z: all at a, ALL"},
 	} {
-		var s sinces
-		s.add("all", []string{"a", "b"}, map[string]string{"a": c.a, "b": c.b})
-		s.add("ALL", []string{""}, map[string]string{"": c.counter})
-		if got := strings.Join(s.lines(), "; "); got != c.want {
+		var s Sinces
+		s.Add("all", []string{"a", "b"}, map[string]string{"a": c.a, "b": c.b})
+		s.Add("ALL", []string{""}, map[string]string{"": c.counter})
+		if got := strings.Join(s.Lines(), "; "); got != c.want {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
 	}
