@@ -30,6 +30,7 @@ func TestProblemsOfEveryTable(t *testing.T) {
 const brokenRows = `{
 	"SWITCH": {"switch": {"fdb_aging_time": "soon"}},
 	"BREAKOUT_CFG": {"Ethernet0": {"brkout_mode": "9x9G"}},
+	"VRF": {"Vrf1": {"fallback": "perhaps"}},
 	"PORT": {"Ethernet1": {"lanes": "1", "speed": "slow"}},
 	"PORTCHANNEL": {"PortChannel1": {"mtu": "none"}},
 	"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet2": {}},
