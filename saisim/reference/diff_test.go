@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -474,7 +475,7 @@ func (p *pair) drain() {
 
 // compare returns an error that describes the difference between the two.
 func (p *pair) compare() error {
-	if err := p.streams.differs; err != nil {
+	if err := cmp.Or(p.streams.differs, p.streamDiffers()); err != nil {
 		return err
 	}
 	for i := range min(len(p.fastOut), len(p.refOut)) {
