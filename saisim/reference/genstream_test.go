@@ -48,6 +48,7 @@ type streams struct {
 	decoder   *hft.Decoder
 	got, want []string
 	at        saisim.Cycle // up to which records were compared
+	paused    bool
 	differs   error
 }
 
@@ -149,6 +150,7 @@ func (p *pair) restream() error {
 		}
 	}
 	p.saw["stream: changes of columns"]++
+	s.paused = false
 	s.columns = s.columns[:0]
 	for i, c := range s.choice {
 		if _, there := s.have[i]; there {
@@ -174,6 +176,7 @@ func (p *pair) streamOp() {
 	case 3:
 		err = p.chip.Set(context.Background(), key,
 			sai.Attr{ID: sai.TAMTelTypeAttrState, Value: sai.TAMTelTypeStateStopStream})
+		s.paused = err == nil
 	}
 	if err != nil && s.differs == nil {
 		s.differs = err
@@ -189,6 +192,9 @@ func (p *pair) streamTo(to saisim.Cycle) error {
 	from := s.at
 	s.at = to
 	for _, r := range p.chip.Tables().Readouts {
+		if s.paused {
+			continue
+		}
 		first := saisim.Cycle(r.From + ((uint64(from)-r.From)/r.Every+1)*r.Every)
 		for at := first; at <= to; at += saisim.Cycle(r.Every) {
 			p.ref.Run(at)
