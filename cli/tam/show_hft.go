@@ -10,7 +10,7 @@ import (
 
 const highFrequency = "tamtam-hft:high-frequency-telemetry"
 
-// ShowHFT shows the streams of statistics, and who reads them.
+// ShowHFT shows the streams of statistics, and their readers.
 func ShowHFT(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(highFrequency))
 	if err != nil {

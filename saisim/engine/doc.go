@@ -30,10 +30,11 @@
 // Most packets take shortcuts past several stations, all in the file shortcuts. advance drives packets through time, in
 // windows. wheel holds the events due at the MACs, agenda those between them. The stages of a program (program,
 // programegress) run between the fixed functions of both pipes. A program that only reads packets (passive) runs behind
-// the ingress pipe. watch reports to an observer. packet, model and encap are the data that stations pass on. aclrows,
-// bridgerows, routerrows, recordplan, port and compile build the model from rows. api and query are the interface to
-// other packages. fork predicts the outcome of a packet by running it in a copy of the whole engine. finding then holds
-// the findings of stations in their tables, and counts the changes of their counters.
+// the ingress pipe. readout determines when counters are read out. watch reports to an observer. packet, model and
+// encap are the data that stations pass on. aclrows, bridgerows, routerrows, recordplan, port and compile build the
+// model from rows. api and query are the interface to other packages. fork predicts the outcome of a packet by running
+// it in a copy of the whole engine. finding then holds the findings of stations in their tables, and counts the changes
+// of their counters.
 //
 // [Engine] wires the stations: each uses only those below it, and all share a core. The chapters below define what they
 // do with a packet.

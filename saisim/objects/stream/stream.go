@@ -187,7 +187,7 @@ func (x *Stream) Ready(exists func(sai.OID) bool) bool {
 	return next != nil && !slices.ContainsFunc(next.sources, func(s Source) bool { return !exists(s.Object) })
 }
 
-// Started reports whether the stream has had records.
+// Started reports whether the stream was ever started.
 func (x *Stream) Started() bool { return x.active != nil }
 
 // Connect sets where the messages of the stream go.
