@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/mgmt"
 	"tamtam/swss"
@@ -403,6 +404,7 @@ func withoutAsked(asked, answer string) string {
 // No answer contains data that a line hides at one path, in any row of any table. Only the administrator is shown
 // secrets.
 func TestHiddenRows(t *testing.T) {
+	racetest.Stepped(t) // it asks one question after the other; TestRandomRoles asks them of the same servers
 	g := emptyGuarded(t)
 	if _, err := g.engine.Operate(g.as("root"), "commit", []byte(`{}`)); err != nil {
 		t.Fatal(err)

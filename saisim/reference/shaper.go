@@ -14,6 +14,7 @@ type shaper struct {
 	tokens *big.Rat // negative while more has left than the rate allows
 	since  saisim.Cycle
 	hz     uint64
+	opens  saisim.Cycle // the first cycle with no tokens missing, if nothing leaves and nothing changes until then
 }
 
 // set changes the shaper after the work of a cycle.
@@ -25,6 +26,7 @@ func (s *shaper) set(to tm.Shaper, now saisim.Cycle, hz uint64) {
 	}
 	s.Shaper, s.since, s.hz = to, now, hz
 	s.tokens = lesser(s.tokens, whole(to.Burst))
+	s.wait()
 }
 
 func (s *shaper) refill(now saisim.Cycle) {
@@ -41,13 +43,18 @@ func (s *shaper) until(now saisim.Cycle) saisim.Cycle {
 	if s.Rate == 0 {
 		return 0
 	}
-	s.refill(now)
-	if s.tokens.Sign() >= 0 {
-		return now
+	return max(now, s.opens)
+}
+
+// wait notes when the tokens that are missing will be there.
+func (s *shaper) wait() {
+	s.opens = s.since
+	if s.Rate == 0 || s.tokens.Sign() >= 0 {
+		return
 	}
 	cycles := new(big.Rat).Mul(new(big.Rat).Neg(s.tokens), new(big.Rat).Quo(whole(s.hz), whole(s.Rate)))
 	n := new(big.Int).Add(cycles.Num(), new(big.Int).Sub(cycles.Denom(), big.NewInt(1)))
-	return now + saisim.Cycle(n.Quo(n, cycles.Denom()).Uint64())
+	s.opens += saisim.Cycle(n.Quo(n, cycles.Denom()).Uint64())
 }
 
 // spend takes the tokens of a copy that leaves now.
@@ -61,6 +68,7 @@ func (s *shaper) spend(o *outgoing, now saisim.Cycle) {
 		cost = uint64(max(o.bufferBytes()+fcs, smallest))
 	}
 	s.tokens = new(big.Rat).Sub(s.tokens, whole(cost))
+	s.wait()
 }
 
 // shapedUntil returns the cycle from which the shapers let a copy of the port leave. The port must not be empty.
