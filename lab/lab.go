@@ -144,10 +144,19 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		return err
 	}
 	n.hz = profile.ClockHz
-	n.sim, err = device.NewSim(ctx, device.SimConfig{
+	c := device.SimConfig{
 		Common: daemons.Common{Log: l.opts.Log}, Profile: profile, Start: epoch, Config: config, Attach: n.attach,
 		Host: n.s.Hostd, Oracle: l.opts.Oracle,
-	})
+	}
+	for i := range l.t.Measure {
+		if m := &l.t.Measure[i]; m.Object != "" && m.Switch == n.s.Name {
+			if err := n.streams.measure(m); err != nil {
+				return err
+			}
+			c.Streams = n.streams.read
+		}
+	}
+	n.sim, err = device.NewSim(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type node struct {
 	tap      Tap
 	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
+	streams  streamer
 	own      Time // time of the earliest known work here
 	next     Time // the earlier of own and the first arrival of a sent frame
 	arriving []saisim.Arrival

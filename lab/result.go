@@ -144,6 +144,12 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 		for _, p := range report.Problems {
 			r.problems = append(r.problems, n.s.Name+": "+p.String())
 		}
+		for _, s := range n.streams.all {
+			if r.Series[s.series.Name] = s.series; !s.begun {
+				r.problems = append(r.problems, fmt.Sprintf("%s: measure %s: no stream of high-frequency telemetry has %s of %s",
+					n.s.Name, s.series.Name, s.m.What, s.m.Object))
+			}
+		}
 		for _, s := range n.samplers {
 			if s.counters != nil {
 				r.Counters[s.where] = s.counters

@@ -50,6 +50,8 @@ func (m *Measurement) name() string {
 	switch {
 	case m.Name != "":
 		return m.Name
+	case m.Object != "":
+		return m.Switch + "." + m.Object + "." + m.What
 	case m.Port != "":
 		return m.Switch + "." + m.Port + "." + m.What
 	}
@@ -59,6 +61,9 @@ func (m *Measurement) name() string {
 func (l *Lab) makeSamplers(context.Context) error {
 	for i := range l.t.Measure {
 		m := l.t.Measure[i]
+		if m.Object != "" {
+			continue // streamed
+		}
 		n := l.byName[m.Switch]
 		s := &sampler{m: m, at: m.Every, series: &Series{Name: m.name(), Unit: quantities[m.What], Start: m.Every,
 			Every: m.Every}}

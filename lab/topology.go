@@ -211,6 +211,12 @@ type Measurement struct {
 	Queue  *int   `yaml:"queue"` // one queue of the port; nil means all queues
 	What   string `yaml:"what"`
 	Every  Time   `yaml:"every"`
+
+	// Object is set if What is a statistic that the switch streams by high-frequency telemetry: the object that has it,
+	// with the name of its group. From and Until bound the time of the values; zero Until means the end.
+	Object string `yaml:"object"`
+	From   Time   `yaml:"from"`
+	Until  Time   `yaml:"until"`
 }
 
 // A Check compares a measured value with the expected one. Without Want, Min and Max it is only reported.

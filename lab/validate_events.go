@@ -68,6 +68,10 @@ func (v *Validator) measures() {
 		v.Want(!seen[m.name()], p+".name", m.name(), "a name that no other series has")
 		seen[m.name()] = true
 		v.Want(v.t.HasSwitch(m.Switch), p+".switch", m.Switch, "the name of a switch")
+		if m.Object != "" {
+			v.streamed(p, m)
+			continue
+		}
 		_, known := quantities[m.What]
 		v.Want(known, p+".what", m.What, "%s", fieldList(keys(quantities)))
 		whole := m.What == "buffer-bytes" || m.What == "clock-error"
@@ -78,7 +82,19 @@ func (v *Validator) measures() {
 				"0 to 15, and what a queue has")
 		}
 		v.Want(m.Every >= 100*Nanosecond, p+".every", m.Every, "at least 100ns")
+		v.Want(m.From == 0, p+".from", m.From, "none: only a series of an object has bounds")
+		v.Want(m.Until == 0, p+".until", m.Until, "none: only a series of an object has bounds")
 	}
+}
+
+// streamed checks a series of what a switch streams. Its times are those of the stream.
+func (v *Validator) streamed(p string, m *Measurement) {
+	v.Want(m.What != "" && m.What == strings.ToUpper(m.What), p+".what", m.What,
+		"a statistic as in HIGH_FREQUENCY_TELEMETRY_GROUP, such as IF_OUT_OCTETS")
+	v.Want(m.Port == "", p+".port", m.Port, "none beside object")
+	v.Want(m.Queue == nil, p+".queue", m.Queue, "none beside object: Ethernet0|3 is a queue")
+	v.Want(m.Every == 0, p+".every", m.Every, "none beside object: the stream has an interval")
+	v.Want(m.Until == 0 || m.Until > m.From, p+".until", m.Until, "a time after from")
 }
 
 func keys[V any](m map[string]V) []string {

@@ -99,8 +99,8 @@ var rules = []room{
 		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/libm tam/record`)},
 	// experiments, independent of the inside of a switch
 	{name: "lab", modules: []string{yaml}, below: rooms(`
-		lab/chance lab/figure device device/daemons collector/topology collector/capture saisim saisim/profile
-		saisim/tailstamp saisim/drop swss swss/schema`)},
+		lab/chance lab/figure device device/daemons collector/topology collector/capture collector/hftread saisim
+		saisim/profile saisim/tailstamp saisim/drop swss swss/schema tam/hft`)},
 	// the table of tables as a page, and the parts of it that YANG and the shell repeat
 	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	// comparison of our modules with OpenConfig's, and of our tree with the paths that others name

@@ -229,6 +229,8 @@ func (b *block) fill(body []string, at int) string {
 		if len(b.before) == 0 {
 			return "setup without commands"
 		}
+	case len(body) == 0:
+		return "an empty block: want a line"
 	case b.file != "":
 		if len(b.before) > 0 || prompts(body) {
 			return "a file has no commands"
