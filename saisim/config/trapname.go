@@ -16,6 +16,7 @@ const (
 	TrapPVRST
 	TrapUDLD
 	TrapCDP
+	TrapISIS
 	TrapARPRequest
 	TrapARPResponse
 	TrapDHCP
@@ -37,6 +38,9 @@ const (
 	TrapBGPv6
 	TrapBFD
 	TrapBFDv6
+	TrapMicroBFD
+	TrapMicroBFDv6
+	TrapLDP // also to the group of all routers, at admission
 	TrapGNMI
 	TrapP4RT
 	TrapNTPClient
@@ -64,6 +68,7 @@ var trapNames = [NumTraps]struct{ name, sai string }{
 	TrapPVRST:        {"pvrst", "PVRST"},
 	TrapUDLD:         {"udld", "UDLD"},
 	TrapCDP:          {"cdp", "CDP"},
+	TrapISIS:         {"isis", "ISIS"},
 	TrapARPRequest:   {"arp_req", "ARP_REQUEST"},
 	TrapARPResponse:  {"arp_resp", "ARP_RESPONSE"},
 	TrapDHCP:         {"dhcp", "DHCP"},
@@ -83,6 +88,9 @@ var trapNames = [NumTraps]struct{ name, sai string }{
 	TrapBGPv6:        {"bgpv6", "BGPV6"},
 	TrapBFD:          {"bfd", "BFD"},
 	TrapBFDv6:        {"bfdv6", "BFDV6"},
+	TrapMicroBFD:     {"bfd_micro", "BFD_MICRO"},
+	TrapMicroBFDv6:   {"bfdv6_micro", "BFDV6_MICRO"},
+	TrapLDP:          {"ldp", "LDP"},
 	TrapGNMI:         {"gnmi", "GNMI"},
 	TrapP4RT:         {"p4rt", "P4RT"},
 	TrapNTPClient:    {"ntpclient", "NTPCLIENT"},

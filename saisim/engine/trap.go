@@ -56,7 +56,7 @@ type traps struct {
 	states [config.NumTraps]trapState
 	others toCPU // for packets that no rule traps
 	ip     bool  // true if a trap that trapIP handles is set
-	udp    bool  // true if DHCP's trap is set. No other IP trap applies to unicast IPv4 frames of TCP or UDP
+	udp    bool  // true if the trap of DHCP or LDP is set. No other applies to unicast IPv4 frames of TCP or UDP
 }
 
 // reset sets traps to their actions without an object.
@@ -87,7 +87,7 @@ func (c *traps) applyTrap(r config.TrapRule, gone bool) {
 			act: actionsOf(r.Action), set: true, priority: r.Priority, cpu: c.toCPU(r.ToCPU),
 		}
 	}
-	c.ip, c.udp = false, c.states[config.TrapDHCP].set
+	c.ip, c.udp = c.states[config.TrapLDP].set, c.states[config.TrapDHCP].set || c.states[config.TrapLDP].set
 	for t := config.TrapDHCP; t < config.TrapIP2ME; t++ {
 		c.ip = c.ip || c.states[t].set
 	}
@@ -185,6 +185,9 @@ const (
 	linkLocal   = 0x0180c2000000
 	ciscoGroup  = 0x01000ccccccc // CDP, UDLD and others, in SNAP
 	ciscoSSTP   = 0x01000ccccccd // PVRST
+	isisLevel1  = 0x0180c2000014
+	isisLevel2  = 0x0180c2000015
+	isisAll     = 0x09002b000005
 	snapUDLD    = 0x0111
 	snapCDP     = 0x2000
 	broadcast   = 0xffffffffffff
@@ -192,6 +195,8 @@ const (
 	dhcpClient  = 68
 	dhcp6Client = 546
 	dhcp6Server = 547
+	ldp         = 646
+	allRouters  = 0xe0000002 // 224.0.0.2
 	protoOSPF   = 89
 	protoPIM    = 103
 	protoVRRP   = 112
@@ -215,6 +220,8 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 			c.trapSNAP(pk)
 		case h.dmac == ciscoSSTP:
 			c.trap(pk, config.TrapPVRST)
+		case !closed && (h.dmac == isisLevel1 || h.dmac == isisLevel2 || h.dmac == isisAll):
+			c.trap(pk, config.TrapISIS)
 		}
 	} else if !closed && c.forSwitch(pk) {
 		c.trap(pk, config.TrapIP2ME)
@@ -280,7 +287,10 @@ func (c *traps) trapIP(pk *packet) {
 	case h.flags&flagICMPv6 != 0 && h.icmpType >= 133 && h.icmpType <= 137 && h.ttl == 255:
 		t = c.discoveryTrap(h.icmpType)
 	case h.proto == protoUDP:
-		t = broadcastDHCP(h)
+		if t = broadcastDHCP(h); h.flags&(flagIPv4|flagL4) == flagIPv4|flagL4 && h.l4dst == ldp && h.dst[1] == allRouters &&
+			c.states[config.TrapLDP].set {
+			t = config.TrapLDP
+		}
 	case h.group():
 		t = groupTrap(h)
 	}
@@ -368,6 +378,8 @@ func localTrap(h *headers) config.Trap {
 		return localTCP(h)
 	case h.l4dst == 3784 || h.l4dst == 4784:
 		return h.byVersion(config.TrapBFD, config.TrapBFDv6)
+	case h.l4dst == 6784:
+		return h.byVersion(config.TrapMicroBFD, config.TrapMicroBFDv6)
 	case h.l4dst == 161:
 		return config.TrapSNMP
 	default:
@@ -379,6 +391,9 @@ func localTrap(h *headers) config.Trap {
 func localTCP(h *headers) config.Trap {
 	if h.l4src == 179 || h.l4dst == 179 {
 		return h.byVersion(config.TrapBGP, config.TrapBGPv6)
+	}
+	if h.l4src == ldp || h.l4dst == ldp {
+		return config.TrapLDP
 	}
 	switch h.l4dst {
 	case 22:

@@ -21,7 +21,7 @@ func (g *gen) ip6() [16]byte {
 
 func (g *gen) port() uint16 {
 	if g.chance(8) {
-		return uint16(pick(g, 22, 67, 68, 123, 161, 179, 546, 547, 3784, 9339, 9559))
+		return uint16(pick(g, 22, 67, 68, 123, 161, 179, 546, 547, 646, 3784, 6784, 9339, 9559))
 	}
 	return uint16(pick(g, 1000, 1001, 2000, 443))
 }
@@ -45,7 +45,8 @@ func (g *gen) dst() [6]byte {
 	case n < 91:
 		return [6]byte{2, 0, 0, 0, 0, 0xab}
 	case n < 92:
-		return [6]byte{1, 0, 0xc, 0xcc, 0xcc, 0xcc + byte(g.IntN(2))}
+		return pick(g, [6]byte{1, 0, 0xc, 0xcc, 0xcc, 0xcc}, [6]byte{1, 0, 0xc, 0xcc, 0xcc, 0xcd},
+			[6]byte{1, 0x80, 0xc2, 0, 0, 0x14}, [6]byte{9, 0, 0x2b, 0, 0, 5})
 	case n < 96:
 		return [6]byte{1, 0x80, 0xc2, 0, 0, pick[byte](g, 0, 2, 3, 0xe, 5)}
 	}

@@ -18,7 +18,8 @@ var standing = map[config.Trap]effects{
 	config.TrapLinkLocal: punted,
 	config.TrapSTP:       punted, config.TrapLACP: punted, config.TrapEAPOL: punted, config.TrapLLDP: punted,
 	config.TrapIP2ME: punted, config.TrapSSH: punted, config.TrapSNMP: punted, config.TrapBGP: punted,
-	config.TrapBGPv6: punted, config.TrapBFD: punted, config.TrapBFDv6: punted, config.TrapGNMI: punted,
+	config.TrapBGPv6: punted, config.TrapBFD: punted, config.TrapBFDv6: punted, config.TrapMicroBFD: punted,
+	config.TrapMicroBFDv6: punted, config.TrapLDP: punted, config.TrapGNMI: punted,
 	config.TrapP4RT: punted, config.TrapNTPClient: punted, config.TrapNTPServer: punted,
 	config.TrapStaticMove: {drop: true}, config.TrapNeighborMiss: punted,
 	config.TrapL3MTU: {drop: true}, config.TrapTTL: punted,
@@ -113,6 +114,10 @@ func (conf *settings) trapFrame(pk *packet, apart bool) {
 	if apart {
 		return
 	}
+	switch h.dmac {
+	case 0x0180c2000014, 0x0180c2000015, 0x09002b000005: // IS-IS of level 1, of level 2, of both
+		conf.trapPacket(pk, config.TrapISIS)
+	}
 	switch {
 	case h.arp && h.arpOp == 1:
 		conf.trapPacket(pk, config.TrapARPRequest)
@@ -152,6 +157,10 @@ func (conf *settings) protocolTrap(h *headers) config.Trap {
 		return config.TrapDHCP
 	case udp && !v4 && group && dhcp(h.l4, 546, 547):
 		return config.TrapDHCPv6
+	case udp && h.l4.dst == 646 && v4 && [4]byte(ip.dst[12:]) == [4]byte{224, 0, 0, 2}:
+		if _, _, set := conf.trapOf(config.TrapLDP); set {
+			return config.TrapLDP
+		}
 	case discovery && h.icmp.typ == 135:
 		return conf.better(config.TrapND, config.TrapNS)
 	case discovery && h.icmp.typ == 136:
@@ -206,6 +215,8 @@ func byProtocol(h *headers) config.Trap {
 		return config.TrapNTPServer
 	case tcp && (src == 179 || dst == 179):
 		return byVersion(v4, config.TrapBGP, config.TrapBGPv6)
+	case tcp && (src == 646 || dst == 646):
+		return config.TrapLDP
 	case tcp && dst == 22:
 		return config.TrapSSH
 	case tcp && dst == 9339:
@@ -214,6 +225,8 @@ func byProtocol(h *headers) config.Trap {
 		return config.TrapP4RT
 	case udp && (dst == 3784 || dst == 4784):
 		return byVersion(v4, config.TrapBFD, config.TrapBFDv6)
+	case udp && dst == 6784:
+		return byVersion(v4, config.TrapMicroBFD, config.TrapMicroBFDv6)
 	case udp && dst == 161:
 		return config.TrapSNMP
 	case udp && v4 && dhcp(h.l4, 67, 68):

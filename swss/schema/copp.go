@@ -50,8 +50,8 @@ func (p *COPPPolicer) Policed() bool { return p.Meter != "" }
 // COPPTraps returns the traps that both SONiC and SAI define, by SONiC's name.
 func COPPTraps() []string {
 	return []string{
-		"arp_req", "arp_resp", "bfd", "bfdv6", "bgp", "bgpv6", "cdp", "dhcp", "dhcpv6", "eapol", "ip2me",
-		"l3_mtu_error", "lacp", "lldp",
+		"arp_req", "arp_resp", "bfd", "bfd_micro", "bfdv6", "bfdv6_micro", "bgp", "bgpv6", "cdp", "dhcp", "dhcpv6", "eapol",
+		"ip2me", "isis", "l3_mtu_error", "lacp", "ldp", "lldp",
 		"neigh_discovery", "neighbor_miss", "ospf", "ospfv6", "pim", "pvrst", "sample_packet", "snmp", "ssh",
 		"static_fdb_move", "stp", "ttl_error", "udld", "vrrp", "vrrpv6",
 	}
