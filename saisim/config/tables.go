@@ -76,14 +76,33 @@ type Switch struct {
 	MAC                   MAC    // never a group address; zero if there is none
 	AgingSeconds          uint32 // ageing time of the FDB; zero means that entries do not age
 	NoFlood               Flood
-	IngressACL, EgressACL ID     // table or group
-	PreIngressACL         ID     // table or group; only the switch has one
-	LAGSeed, ECMPSeed     uint32 // seeds of the flow hash
-	// Fields that the flow hash leaves out. Zero means that it uses all of its fields.
-	LAGUnhashed, ECMPUnhashed HashFields
-	CPU                       ID   // the CPU port
-	TAMs                      []ID // they report all drops, and define whether the switch is a transit of IFA
+	IngressACL, EgressACL ID // table or group
+	PreIngressACL         ID // table or group; only the switch has one
+	LAGHash, ECMPHash     Hashing
+	CPU                   ID   // the CPU port
+	TAMs                  []ID // they report all drops, and define whether the switch is a transit of IFA
 }
+
+// A Hashing is how LAGs, or next hop groups, hash a packet's flow.
+type Hashing struct {
+	Seed      uint32
+	Without   HashFields // fields that it leaves out; zero means none
+	Algorithm HashAlgorithm
+}
+
+// A HashAlgorithm is SAI's sai_hash_algorithm_t. The text of saisim/engine/hash.go defines each of them.
+type HashAlgorithm uint8
+
+// The algorithms, by SAI's numbers. HashRandom is not among those that the chip has.
+const (
+	HashCRC HashAlgorithm = iota
+	HashXOR
+	HashRandom
+	HashCRC32Low
+	HashCRC32High
+	HashCRCCCITT
+	HashCRCXOR
+)
 
 // HashFields is a set of fields of the flow hash, as bits.
 type HashFields uint8

@@ -227,7 +227,7 @@ func TestChangesLoseNothing(t *testing.T) {
 func changed(row config.Row) config.Row {
 	switch r := row.(type) {
 	case config.Switch:
-		r.LAGSeed = 5
+		r.LAGHash.Seed = 5
 		return r
 	case config.Pool:
 		r.Cells = 20

@@ -27,10 +27,7 @@ func (c *bridge) member(l *lag, pk *packet) *port {
 	if n == 0 {
 		return nil
 	}
-	if c.lagUnhashed != 0 {
-		return l.active[flowHash(pk.h.without(c.lagUnhashed), uint64(c.lagSeed)<<32|saltLAG)%n]
-	}
-	return l.active[flowHash(&pk.h, uint64(c.lagSeed)<<32|saltLAG)%n]
+	return l.active[hashOf(&pk.h, &c.lagHash, saltLAG)%n]
 }
 
 // forward finds the destination of a packet by its destination address.

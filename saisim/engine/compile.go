@@ -188,8 +188,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	}
 	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
-	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
-	c.lagUnhashed, c.router.ecmpUnhashed = r.LAGUnhashed, r.ECMPUnhashed
+	c.lagHash, c.router.ecmpHash = r.LAGHash, r.ECMPHash
 	c.toReport.tams = r.TAMs
 	c.acl.switchACL = [config.NumStages]config.ID{r.IngressACL, r.EgressACL, r.PreIngressACL}
 	age, _ := mulDiv(uint64(r.AgingSeconds), c.prof.ClockHz, 1)

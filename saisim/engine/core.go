@@ -52,10 +52,9 @@ type compiled struct {
 	switchMAC                   uint64
 	recorders                   uint64 // bit set of mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
-	skips                       describe.Marks    // fixed functions that an injected fault skips
-	lagSeed                     uint32            // seed of the flow hash for LAGs
-	lagUnhashed                 config.HashFields // fields that it leaves out
-	tracking                    bool              // true while the trails of entering packets are recorded
+	skips                       describe.Marks // fixed functions that an injected fault skips
+	lagHash                     config.Hashing
+	tracking                    bool // true while the trails of entering packets are recorded
 	// stale is true if lists derived from several rows must be updated: members of LAGs and VLANs, ACL tables of ports.
 	stale    bool
 	ports    []*port           // in the order of id

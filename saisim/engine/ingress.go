@@ -322,7 +322,7 @@ func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 		return drop.TTL, true
 	}
 	if e.group != nil {
-		return c.router.toHop(pk, e.group.choose(c.router.ecmpHash(h))), true
+		return c.router.toHop(pk, e.group.choose(hashOf(h, &c.router.ecmpHash, saltECMP))), true
 	}
 	return c.router.toHop(pk, e.hop), true
 }

@@ -134,7 +134,7 @@ func (c *programs) fill(v *pipe.PHV, i int, pk *packet, h *headers, need uint32)
 	w[pipe.WordFrame][i] = uint64(pk.length)<<44 | uint64(pk.vid&0xfff)<<32 | uint64(h.tci[1])<<16 | uint64(h.tci[0])
 	w[pipe.WordClass][i] = uint64(pk.tc) << 32
 	if need&(1<<pipe.WordClass) != 0 {
-		w[pipe.WordClass][i] |= uint64(flowHash(h, uint64(c.lagSeed)<<32|saltLAG))
+		w[pipe.WordClass][i] |= uint64(flowHash(h, uint64(c.lagHash.Seed)<<32|saltLAG))
 	}
 	if need&(1<<pipe.WordRxCycle|1<<pipe.WordCycle) != 0 {
 		w[pipe.WordRxCycle][i], w[pipe.WordCycle][i] = uint64(pk.rx), uint64(c.now)

@@ -60,7 +60,7 @@ func (c *router) routed(pk *packet) drop.Reason {
 	case destHop:
 		return c.toHop(pk, d.hop)
 	case destGroup:
-		return c.toHop(pk, d.group.choose(c.ecmpHash(h)))
+		return c.toHop(pk, d.group.choose(hashOf(h, &c.ecmpHash, saltECMP)))
 	case destSubnet:
 		return c.noNeighbor(pk, d.rif)
 	}
@@ -221,19 +221,18 @@ func (v *virtualRouter) lookup(a [2]uint64, v4 bool) *dest {
 // router routes packets, in all virtual routers.
 type router struct {
 	*core
-	traps        *traps
-	bridge       *bridge
-	vrs          []*virtualRouter // in the order of their creation
-	adjacencies  map[adjacencyKey]*adjacency
-	decaps       map[[2]uint64]int // number of indexes by address where their headers end
-	cpu          config.ID         // the CPU port
-	ecmpSeed     uint32            // seed of the flow hash
-	ecmpUnhashed config.HashFields // fields that it leaves out; if there are some, no packet is usual
+	traps       *traps
+	bridge      *bridge
+	vrs         []*virtualRouter // in the order of their creation
+	adjacencies map[adjacencyKey]*adjacency
+	decaps      map[[2]uint64]int // number of indexes by address where their headers end
+	cpu         config.ID         // the CPU port
+	ecmpHash    config.Hashing
 }
 
 func (c *router) reset() {
 	c.vrs, c.adjacencies, c.decaps = nil, map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
-	c.cpu, c.ecmpSeed, c.ecmpUnhashed = config.None, 0, 0
+	c.cpu, c.ecmpHash = config.None, config.Hashing{}
 }
 
 // usual finds the neighbour of a packet with a usual IPv4 header that reached the router at r. It returns nil unless
@@ -252,7 +251,7 @@ func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
 	case destHop:
 		hop = d.hop
 	case destGroup:
-		hop = d.group.choose(usualHash(ip, c.ecmpStart()))
+		hop = d.group.choose(usualHash(ip, uint64(c.ecmpHash.Seed)<<32|saltECMP))
 	}
 	if hop == nil || !hop.known || hop.act != 0 {
 		return nil, nil
@@ -262,11 +261,3 @@ func (c *router) usual(r *rif, ip []byte) (*dest, *adjacency) {
 	}
 	return d, hop
 }
-
-// ecmpHash returns the hash by which next hop groups choose.
-func (c *router) ecmpHash(h *headers) uint32 {
-	return flowHash(h.without(c.ecmpUnhashed), c.ecmpStart())
-}
-
-// ecmpStart returns the seed and the salt of that hash.
-func (c *router) ecmpStart() uint64 { return uint64(c.ecmpSeed)<<32 | saltECMP }

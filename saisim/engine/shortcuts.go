@@ -106,7 +106,7 @@ func (c *Engine) closed() shortcuts {
 		closing{cutPassive, !passive},
 		closing{cutACL, c.acl.marking.used > 0}, // the key has the time
 		closing{cutACL, c.acl.ranges.used != 0}, // the key has bits of parsed headers
-		closing{cutRouting, c.router.ecmpUnhashed != 0},
+		closing{cutRouting, !isUsual(&c.router.ecmpHash)},
 		closing{cutPassage, program != nil && !program.Empty(true)}, // the program has stages in the egress pipe
 		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
 		closing{cutEgress, c.acl.vlanACLs[stageEgress]},
@@ -143,7 +143,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	r := p.in.untaggedRIF
 	if r != nil {
 		if dmac == r.mac || dmac == c.switchMAC && dmac != 0 {
-			return c.usualRoute(p, pk, at, smac)
+			return (c.off|p.off)&cutRouting == 0 && c.usualRoute(p, pk, at, smac)
 		}
 		if p.off&cutBridging != 0 {
 			return false

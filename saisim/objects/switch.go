@@ -11,6 +11,9 @@ import (
 )
 
 func (s *Store) switchKind() *kind {
+	// A random choice would part a flow's packets.
+	hashes := []sai.Enum{sai.HashAlgorithmCrc, sai.HashAlgorithmXor, sai.HashAlgorithmCrc32lo, sai.HashAlgorithmCrc32hi,
+		sai.HashAlgorithmCrcCcitt, sai.HashAlgorithmCrcXor}
 	k := &kind{
 		max: 1,
 		attrs: []sai.AttrID{
@@ -24,6 +27,7 @@ func (s *Store) switchKind() *kind {
 			sai.SwitchAttrTAMTelTypeConfigChangeNotify,
 			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
 			sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed,
+			sai.SwitchAttrLAGDefaultHashAlgorithm, sai.SwitchAttrEcmpDefaultHashAlgorithm,
 		},
 		create: s.createSwitch,
 		set:    s.setSwitch,
@@ -35,6 +39,8 @@ func (s *Store) switchKind() *kind {
 			sai.SwitchAttrFDBUnicastMissPacketAction:   {sai.PacketActionForward, sai.PacketActionDrop},
 			sai.SwitchAttrFDBBroadcastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
 			sai.SwitchAttrFDBMulticastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+			sai.SwitchAttrLAGDefaultHashAlgorithm:      hashes,
+			sai.SwitchAttrEcmpDefaultHashAlgorithm:     hashes,
 		},
 	}
 	if preIngress(&s.prof) {
@@ -99,11 +105,15 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
 		PreIngressACL: o.refID(sai.SwitchAttrPreIngressACL),
 
-		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
-		TAMs:     o.refIDs(sai.SwitchAttrTAMObjectID),
-		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
-
-		LAGUnhashed: unhashed(s.lagHash), ECMPUnhashed: unhashed(s.ecmpHash),
+		TAMs: o.refIDs(sai.SwitchAttrTAMObjectID),
+		LAGHash: config.Hashing{
+			Seed: uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)), Without: unhashed(s.lagHash),
+			Algorithm: config.HashAlgorithm(o.enum(sai.SwitchAttrLAGDefaultHashAlgorithm)),
+		},
+		ECMPHash: config.Hashing{
+			Seed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)), Without: unhashed(s.ecmpHash),
+			Algorithm: config.HashAlgorithm(o.enum(sai.SwitchAttrEcmpDefaultHashAlgorithm)),
+		},
 	}
 	if s.cpu != nil {
 		r.CPU = s.cpu.id()

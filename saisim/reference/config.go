@@ -131,7 +131,7 @@ func (conf *settings) chooseMember(lag config.ID, h headers) (config.ID, bool) {
 	if len(active) == 0 {
 		return config.None, false
 	}
-	return active[h.without(conf.Switch.LAGUnhashed).flowHash(uint64(conf.Switch.LAGSeed)<<32)%uint32(len(active))], true
+	return active[h.hashed(conf.Switch.LAGHash, 0)%uint32(len(active))], true
 }
 
 // flooded returns the bridge ports of a VLAN in the order of their copies: ports, then LAGs by their first member.

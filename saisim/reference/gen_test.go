@@ -396,6 +396,15 @@ func (g *gen) bridgePortOp() {
 	}
 }
 
+// hashing changes the algorithm of LAGs or next hop groups, in half of the cases to the usual one.
+func (g *gen) hashing() {
+	g.setOf(sai.ObjectTypeSwitch, g.sw,
+		pick(g, sai.SwitchAttrLAGDefaultHashAlgorithm, sai.SwitchAttrEcmpDefaultHashAlgorithm),
+		pick(g, sai.HashAlgorithmCrc, sai.HashAlgorithmCrc, sai.HashAlgorithmCrc, sai.HashAlgorithmCrc,
+			sai.HashAlgorithmXor, sai.HashAlgorithmCrc32lo, sai.HashAlgorithmCrc32hi, sai.HashAlgorithmCrcCcitt,
+			sai.HashAlgorithmCrcXor))
+}
+
 func (g *gen) switchOp() {
 	set := func(id sai.AttrID, v sai.Value) { g.setOf(sai.ObjectTypeSwitch, g.sw, id, v) }
 	switch {
@@ -405,6 +414,8 @@ func (g *gen) switchOp() {
 		set(sai.SwitchAttrSrcMACAddress, pick(g, ownMAC, sai.MAC{}))
 	case g.chance(20):
 		set(pick(g, sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed), sai.Uint(g.Uint32()))
+	case g.chance(10):
+		g.hashing()
 	default:
 		set(pick(g, sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
 			sai.SwitchAttrFDBMulticastMissPacketAction),

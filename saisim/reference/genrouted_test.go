@@ -283,6 +283,9 @@ func (g *gen) routedOp() {
 		g.set(sai.ObjectTypeRouterInterface, pick(g, sai.RouterInterfaceAttrAdminV4State,
 			sai.RouterInterfaceAttrAdminV6State), g.bool(70))
 	case 11:
+		if g.chance(30) {
+			g.hashing()
+		}
 		g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrEcmpDefaultHashSeed, sai.Uint(g.Uint32()))
 	default:
 		g.routeOp()

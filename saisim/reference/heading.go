@@ -164,7 +164,7 @@ func (v *program) fill(p phv, pk *packet, conf *settings, now saisim.Cycle, in, 
 	set("in.port", uint64(pk.in))
 	set("out.port", 65535)
 	set("ctl.port", 65535)
-	set("flow.hash", uint64(h.flowHash(uint64(conf.Switch.LAGSeed)<<32)))
+	set("flow.hash", uint64(hashWords(h.flow(uint64(conf.Switch.LAGHash.Seed)<<32))))
 	v.setTime(p, "rx", pk.rx, in)
 	v.setTime(p, "now", now, at)
 }

@@ -17,7 +17,11 @@ var addedMutants = []mutant{
 	{"a DSCP has the colour of half of it", "engine/class.go", "m.dscp[h.tos>>2]", "m.dscp[h.tos>>3]"},
 	{"packets of all colours are green in queues", "tm/port.go", "w := &q.WRED[colour]", "w := &q.WRED[Green]"},
 	{"counters of traps count bytes without FCS", "engine/trap.go", "n.Bytes += bytes", "n.Bytes += bytes - 4"},
-	{"a LAG hashes all fields", "engine/bridge.go", "if c.lagUnhashed != 0 {", "if false {"},
-	{"usual packets hash all fields", "engine/shortcuts.go", "closing{cutRouting, c.router.ecmpUnhashed != 0},",
+	{"LAGs and groups hash all fields", "engine/hash.go", "h, start := h.without(by.Without),", "h, start := h,"},
+	{"the upper half of a CRC-32 is the lower", "engine/hash.go", "crc32Hash(words) >> 16", "crc32Hash(words) & 0xffff"},
+	{"a CRC begins with zeros", "engine/hash.go", "crc := uint16(0xffff)", "crc := uint16(0)"},
+	{"linear hashes of fragments have ports", "engine/hash.go", "words = k[:5]", "words = k[:6]"},
+	{"a linear hash forgets the protocol", "engine/hash.go", "start ^ uint64(h.proto), h.src[0]", "start, h.src[0]"},
+	{"usual packets hash all fields", "engine/shortcuts.go", "closing{cutRouting, !isUsual(&c.router.ecmpHash)},",
 		"closing{cutRouting, false},"},
 }

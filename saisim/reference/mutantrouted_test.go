@@ -182,12 +182,12 @@ var routedMutants = []mutant{
 	// Next hops, groups and neighbours.
 	{
 		"groups choose their first member", "engine/router.go",
-		"d.group.choose(c.ecmpHash(h))",
+		"d.group.choose(hashOf(h, &c.ecmpHash, saltECMP))",
 		"d.group.choose(0)",
 	},
 	{
 		"entries choose the first member of a group", "engine/ingress.go",
-		"e.group.choose(c.router.ecmpHash(h))",
+		"e.group.choose(hashOf(h, &c.router.ecmpHash, saltECMP))",
 		"e.group.choose(0)",
 	},
 	{
@@ -201,7 +201,7 @@ var routedMutants = []mutant{
 		"g.members, g.total = g.members[:0], 0",
 		"g.members, g.total = g.members[:len(g.members)/2], 0",
 	},
-	{"groups ignore the seed of the hash", "engine/router.go", "uint64(c.ecmpSeed)<<32 | saltECMP", "saltECMP"},
+	{"groups ignore the seed of the hash", "engine/hash.go", "uint64(by.Seed)<<32|salt", "salt"},
 	{"a neighbour that is gone is still used", "engine/router.go", "case !hop.known:", "case !hop.known && hop.mac == 0:"},
 	{
 		"a neighbour that moves is sent to where it was", "engine/routerrows.go",
@@ -306,7 +306,7 @@ var routedMutants = []mutant{
 	},
 	{
 		"a LAG sends all by its first member", "engine/bridge.go",
-		"l.active[flowHash(&pk.h, uint64(c.lagSeed)<<32|saltLAG)%n]",
+		"l.active[hashOf(&pk.h, &c.lagHash, saltLAG)%n]",
 		"l.active[0]",
 	},
 }

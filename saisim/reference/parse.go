@@ -2,6 +2,7 @@ package reference
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
@@ -253,10 +254,48 @@ func (ip *ipHeader) leaveOut(field config.HashFields) {
 	}
 }
 
-// flowHash returns the hash of saisim/engine/hash.go. start is seed<<32 | salt<<16.
-func (h *headers) flowHash(start uint64) uint32 {
-	fields := []uint64{h.dmac, h.smac}
-	x := start ^ uint64(h.etherType)
+// hashed returns the hash by which LAGs or next hop groups choose.
+func (h *headers) hashed(by config.Hashing, salt uint64) uint32 {
+	of := h.without(by.Without)
+	x, fields := of.flow(uint64(by.Seed)<<32 | salt)
+	if by.Algorithm == config.HashCRC {
+		return hashWords(x, fields)
+	}
+	data := binary.BigEndian.AppendUint64(nil, x)
+	for _, f := range fields {
+		data = binary.BigEndian.AppendUint64(data, f)
+	}
+	xor, ccitt := uint16(0), uint16(0xffff)
+	for i := 0; i < len(data); i += 2 {
+		xor ^= binary.BigEndian.Uint16(data[i:])
+	}
+	for _, b := range data {
+		ccitt ^= uint16(b) << 8
+		for range 8 {
+			if top := ccitt&0x8000 != 0; top {
+				ccitt = ccitt<<1 ^ 0x1021
+			} else {
+				ccitt <<= 1
+			}
+		}
+	}
+	switch by.Algorithm {
+	case config.HashXOR:
+		return uint32(xor)
+	case config.HashCRC32Low:
+		return crc32.ChecksumIEEE(data) & 0xffff
+	case config.HashCRC32High:
+		return crc32.ChecksumIEEE(data) >> 16
+	case config.HashCRCCCITT:
+		return uint32(ccitt)
+	}
+	return uint32(ccitt ^ xor)
+}
+
+// flow returns the start value and the fields of the flow hash in saisim/engine/hash.go. start is seed<<32 | salt<<16.
+func (h *headers) flow(start uint64) (x uint64, fields []uint64) {
+	fields = []uint64{h.dmac, h.smac}
+	x = start ^ uint64(h.etherType)
 	if ip := h.ip; ip != nil {
 		x = start ^ uint64(ip.protocol)
 		fields = []uint64{
@@ -271,7 +310,7 @@ func (h *headers) flowHash(start uint64) uint32 {
 			fields = append(fields, ports)
 		}
 	}
-	return hashWords(x, fields)
+	return x, fields
 }
 
 // hashWords returns the hash of saisim/engine/hash.go with start value x.

@@ -208,7 +208,7 @@ func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, 
 	if total == 0 {
 		return config.NextHop{}, false
 	}
-	x := uint64(h.without(conf.Switch.ECMPUnhashed).flowHash(uint64(conf.Switch.ECMPSeed)<<32|1<<16)) % total
+	x := uint64(h.hashed(conf.Switch.ECMPHash, 1<<16)) % total
 	for _, m := range g.Members {
 		if x < uint64(m.Weight) {
 			return conf.nextHops[m.NextHop], true
