@@ -36,6 +36,8 @@ func TestSAICoverage(t *testing.T) {
 		"SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH":    "qos_test.go",
 		"SAI_SWITCH_ATTR_PRE_INGRESS_ACL":              "record_test.go, preingress_test.go",
 		"SAI_SWITCH_ATTR_SWITCHING_MODE":               "store and forward only",
+		"SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_ALGORITHM":  "reference: which member a flow takes",
+		"SAI_SWITCH_ATTR_LAG_DEFAULT_HASH_ALGORITHM":   "reference: which member a flow takes",
 		"SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED":       "reference: which member a flow takes",
 		"SAI_SWITCH_ATTR_LAG_DEFAULT_HASH_SEED":        "reference: which member a flow takes",
 		"SAI_SWITCH_ATTR_SWITCH_PROFILE_ID":            "kept",

@@ -175,6 +175,19 @@ func TestFlowHash(t *testing.T) {
 	}
 }
 
+// The linear hashes are those of their names: check values of the catalogue of CRCs, of the ASCII digits 1 to 8.
+func TestLinearHashes(t *testing.T) {
+	digits := []uint64{0x3132333435363738}
+	for name, got := range map[string][2]uint32{
+		"XOR":    {xorHash(digits), 0x3132 ^ 0x3334 ^ 0x3536 ^ 0x3738},
+		"CRC-32": {crc32Hash(digits), 0x9ae0daaf}, "CRC-16 CCITT": {ccittHash(digits), 0xa12b},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %#x, want %#x", name, got[0], got[1])
+		}
+	}
+}
+
 // Flows are shared out by the weights.
 func TestHopGroupWeights(t *testing.T) {
 	e := &Engine{}
