@@ -26,8 +26,18 @@ type telemetry struct {
 // A telType is the state that the store keeps for a TAM_TEL_TYPE object.
 type telType struct {
 	o             *object
-	subscriptions []*object
+	subscriptions map[subscribed]*object
 	stream        *stream.Stream
+}
+
+// A subscribed is what a subscription reads: a statistic of an object.
+type subscribed struct {
+	of   sai.OID
+	stat uint64
+}
+
+func (o *object) subscribed() subscribed {
+	return subscribed{o.ref(sai.TAMCounterSubscriptionAttrObjectID), o.number(sai.TAMCounterSubscriptionAttrStatID)}
 }
 
 // minReadout is the least interval of a stream.
@@ -70,7 +80,7 @@ func (t *telemetry) telTypeKind() *kind {
 			return nil
 		},
 		create: func(o *object) (err error) {
-			x := &telType{o: o}
+			x := &telType{o: o, subscriptions: map[subscribed]*object{}}
 			r := t.objects[o.ref(sai.TAMTelTypeAttrReportID)]
 			x.stream, err = t.streams.Add(o.key.OID, stream.Config{
 				Enterprise: uint32(r.number(sai.TAMReportAttrEnterpriseNumber)), Interval: r.interval(),
@@ -96,7 +106,9 @@ func (t *telemetry) telTypeKind() *kind {
 				return sai.Bytes(o.self.(*telType).stream.Templates())
 			},
 			sai.TAMTelTypeAttrCounterSubscriptionList: func(o *object) sai.Value {
-				return oidsOf(o.self.(*telType).subscriptions)
+				return oidsOf(slices.SortedFunc(maps.Values(o.self.(*telType).subscriptions), func(a, b *object) int {
+					return cmp.Compare(a.key.OID, b.key.OID)
+				}))
 			},
 		},
 	}
@@ -123,7 +135,7 @@ func (t *telemetry) setState(x *telType, state sai.Enum) error {
 
 // configure makes the templates of the present subscriptions, for the next start.
 func (t *telemetry) configure(x *telType) error {
-	columns, sources, err := t.subscribed(x)
+	columns, sources, err := t.columns(x)
 	if err != nil {
 		return err
 	}
@@ -136,13 +148,13 @@ func (t *telemetry) configure(x *telType) error {
 	return nil
 }
 
-// subscribed returns the columns of the present subscriptions, by label and statistic, and how they are read.
-func (t *telemetry) subscribed(x *telType) (columns []hft.Column, sources []stream.Source, err error) {
+// columns returns the columns of the present subscriptions, by label and statistic, and how they are read.
+func (t *telemetry) columns(x *telType) (columns []hft.Column, sources []stream.Source, err error) {
 	if len(x.subscriptions) == 0 {
 		return nil, nil, badValue(sai.TAMTelTypeAttrState, sai.StatusInvalidParameter,
 			"no object of SAI_OBJECT_TYPE_TAM_COUNTER_SUBSCRIPTION is of this type, want one at least")
 	}
-	all := slices.SortedFunc(slices.Values(x.subscriptions), func(a, b *object) int {
+	all := slices.SortedFunc(maps.Values(x.subscriptions), func(a, b *object) int {
 		const label, of, stat = sai.TAMCounterSubscriptionAttrLabel, sai.TAMCounterSubscriptionAttrObjectID,
 			sai.TAMCounterSubscriptionAttrStatID
 		return cmp.Or(cmp.Compare(a.number(label), b.number(label)), cmp.Compare(a.ref(of), b.ref(of)),
@@ -286,11 +298,11 @@ func (t *telemetry) subscriptionKind() *kind {
 		check: t.checkSubscription,
 		made: func(o *object) {
 			x := t.types[o.ref(sai.TAMCounterSubscriptionAttrTelType)]
-			x.subscriptions = append(x.subscriptions, o)
+			x.subscriptions[o.subscribed()] = o
 		},
 		gone: func(o *object) {
 			x := t.types[o.ref(sai.TAMCounterSubscriptionAttrTelType)]
-			x.subscriptions = slices.DeleteFunc(x.subscriptions, func(y *object) bool { return y == o })
+			delete(x.subscriptions, o.subscribed())
 		},
 	}
 }
@@ -319,10 +331,12 @@ func (t *telemetry) checkSubscription(o *object) error {
 			to.key.OID, to.key.Type, enabled, x.o.key.OID)
 	}
 	if x.o.enum(sai.TAMTelTypeAttrMode) == sai.TAMTelTypeModeSingleType && len(x.subscriptions) > 0 {
-		first := t.objects[x.subscriptions[0].ref(of)]
-		if first.key.Type != to.key.Type {
-			return badCreate(of, sai.StatusInvalidParameter, "%s is a %s, want a %s as the others, or MIXED_TYPE",
-				to.key.OID, to.key.Type, first.key.Type)
+		for y := range x.subscriptions {
+			if other := t.objects[y.of].key.Type; other != to.key.Type {
+				return badCreate(of, sai.StatusInvalidParameter, "%s is a %s, want a %s as the others, or MIXED_TYPE",
+					to.key.OID, to.key.Type, other)
+			}
+			break // all are of one type
 		}
 	}
 	id, kd := o.statID(to.key.Type), t.kinds[to.key.Type]
@@ -335,10 +349,8 @@ func (t *telemetry) checkSubscription(o *object) error {
 	case b != nil && b.ingress:
 		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %s: %s", id, noIngress)
 	}
-	for _, y := range x.subscriptions {
-		if y.ref(of) == o.ref(of) && y.number(stat) == o.number(stat) {
-			return badCreate(stat, sai.StatusItemAlreadyExists, "%s of %s is subscribed by %s", id, to.key.OID, y.key.OID)
-		}
+	if y := x.subscriptions[o.subscribed()]; y != nil {
+		return badCreate(stat, sai.StatusItemAlreadyExists, "%s of %s is subscribed by %s", id, to.key.OID, y.key.OID)
 	}
 	return nil
 }
