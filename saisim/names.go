@@ -36,6 +36,10 @@ type (
 	PortCounters = engine.PortCounters
 	// QueueState holds a queue's fill and counts.
 	QueueState = engine.QueueState
+	// GroupState holds the fill and the counts of an ingress priority group.
+	GroupState = engine.GroupState
+	// PoolState holds the fill of a pool of the packet memory.
+	PoolState = engine.PoolState
 	// FDBRow is an address in a VLAN.
 	FDBRow = engine.FDBRow
 	// ACLCount holds the values of an ACL counter.

@@ -136,8 +136,13 @@ type QoS struct {
 	Dot1pColour *[8]uint8
 	Queue       *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
 	Queues      []tm.Settings
-	Shaper      tm.Shaper // shaper of the port
+	Shaper      tm.Shaper  // shaper of the port
+	Group       *[16]uint8 // ingress priority group of each traffic class of received frames; nil means group 0
+	Groups      [PriorityGroups]tm.GroupSettings
 }
+
+// PriorityGroups is the number of ingress priority groups of a port, one for each priority of flow control.
+const PriorityGroups = 8
 
 // A LAG is a link aggregation group. Bridging uses its VLAN settings, not its ports' settings.
 type LAG struct {
@@ -323,8 +328,10 @@ type MSSClamp struct {
 
 // A Pool is a pool of the packet memory.
 type Pool struct {
-	Index int
-	Cells uint64
+	Index    int // all pools have different ones, from 1
+	Cells    uint64
+	Ingress  bool   // true if the pool is for priority groups, whose packets are also in a pool of queues
+	Headroom uint64 // cells of the headroom that priority groups share, beside Cells; zero if each has its own
 }
 
 // An AltMark is a profile of alternate marking.

@@ -53,6 +53,9 @@ func (c *Engine) Advance(to Cycle) {
 // advanceTo does the same as Advance, without readouts.
 func (c *Engine) advanceTo(to Cycle) {
 	c.refresh()
+	if to > c.now {
+		c.queues.observe()
+	}
 	c.off = c.closed()
 	for c.programs.batches.Len() > 0 && c.programs.batches.First().at <= to {
 		at := c.programs.batches.First().at

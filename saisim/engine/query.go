@@ -109,9 +109,6 @@ func (c *Engine) QueueDeepest(id PortID, queue int) (bytes, cells uint64) {
 	return c.port(id).queues.Queue(queue).Deepest()
 }
 
-// PoolUsed returns the cells of a pool of the packet memory that are in use.
-func (c *Engine) PoolUsed(pool int) uint64 { return c.queues.buffer.Pools[pool].Used() }
-
 // MarkFlow returns the counts of a flow of alternate marking. The generation is 0 if the flow has never begun.
 func (c *Engine) MarkFlow(index uint32) altmark.ChipFlow { return c.marking.counted(index) }
 

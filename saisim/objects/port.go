@@ -39,6 +39,7 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
 			sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable,
 			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
+			sai.PortAttrQoSTCToPriorityGroupMap,
 			sai.PortAttrQoSSchedulerProfileID, sai.PortAttrQoSDSCPToColorMap, sai.PortAttrQoSDot1pToColorMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
@@ -49,10 +50,9 @@ func (ps *ports) portKind() *kind {
 		},
 		stored: map[sai.AttrID]string{
 			sai.PortAttrMetaData:                    "packets have no metadata of their port",
-			sai.PortAttrQoSIngressBufferProfileList: noIngress,
+			sai.PortAttrQoSIngressBufferProfileList: "the pools of priority groups have no limit per port",
 			sai.PortAttrQoSEgressBufferProfileList:  "the pools of queues have no limit per port",
 
-			sai.PortAttrQoSTCToPriorityGroupMap:          noIngress,
 			sai.PortAttrQoSPfcPriorityToPriorityGroupMap: noPFC,
 			sai.PortAttrQoSPfcPriorityToQueueMap:         noPFC,
 			sai.PortAttrPriorityFlowControlMode:          noPFC,

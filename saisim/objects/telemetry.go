@@ -177,6 +177,8 @@ func (t *telemetry) nameOf(o *object) string {
 		return cmp.Or(x.name, o.key.OID.String())
 	case *queue:
 		return fmt.Sprintf("%s|%d", cmp.Or(x.port.name, x.port.o.key.OID.String()), x.index)
+	case *priorityGroup:
+		return fmt.Sprintf("%s|%d", cmp.Or(x.port.name, x.port.o.key.OID.String()), x.index)
 	}
 	return o.key.OID.String()
 }
@@ -326,14 +328,11 @@ func (t *telemetry) checkSubscription(o *object) error {
 		}
 	}
 	id, kd := o.statID(to.key.Type), t.kinds[to.key.Type]
-	b, _ := to.self.(*bufferPool)
 	switch {
 	case kd.countsNothing() || !kd.counts(id):
 		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %d of %s", o.number(stat), to.key.Type)
 	case kd.uncounted[id] != "":
 		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %s: %s", id, kd.uncounted[id])
-	case b != nil && b.ingress:
-		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %s: %s", id, noIngress)
 	}
 	for _, y := range x.subscriptions {
 		if y.ref(of) == o.ref(of) && y.number(stat) == o.number(stat) {

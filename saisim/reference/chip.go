@@ -83,6 +83,7 @@ type Chip struct {
 	open        []*snapshot
 
 	choosings map[chooser]*choosing // state of shared samplers and ACL entries
+	accounts
 }
 
 // A port has two MACs, and queues in front of the egress.
@@ -152,6 +153,8 @@ type packet struct {
 	epoch      int         // epoch of path counting at its entry
 	faults     *faults
 	ended      bool // it goes no further, but is still mirrored
+	group      int  // ingress priority group
+	charged    bool // true while the packet is charged to it
 	verdict
 }
 
@@ -174,8 +177,8 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		faults:       &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
-		choosings: map[chooser]*choosing{},
-		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
+		choosings: map[chooser]*choosing{}, accounts: newAccounts(),
+		flows: map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
 		served: ^saisim.PortID(0), // so that the lowest port number is served first
 	}
@@ -201,6 +204,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	c.setPolicers(t.Policers)
 	c.setReporting(c.conf)
 	c.reporting.before = before
+	c.configureGroups(t)
 	var ports []*port
 	for _, row := range t.Ports {
 		p := c.portWith(row.ID)
@@ -239,7 +243,12 @@ func (c *Chip) purge(p *port) {
 		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
 	}
 	for _, q := range p.queues {
-		for _, o := range q.items {
+		for len(q.items) > 0 {
+			o := q.items[0]
+			q.items = q.items[1:]
+			if !o.made() {
+				c.left(o.packet)
+			}
 			c.dropCopy(p, o, drop.PortRemoved)
 		}
 	}
@@ -354,6 +363,7 @@ func (c *Chip) Run(to saisim.Cycle) {
 // Step does the work of another cycle. Departures free capacity before arrivals are queued.
 func (c *Chip) Step() {
 	c.now++
+	c.seeMoved()
 	c.control()
 	c.reporting.part = atEgressMAC
 	c.moveEgress()

@@ -177,7 +177,8 @@ func TestEnginesAgree(t *testing.T) {
 		logOutputs(t, seed, p)
 	})
 	if run.Whole(engineCases) && run.Seed == engineCases.Seed {
-		for _, cases := range slices.Concat(rarely, routedCases(11), addedCases, streamingCases, shortCases, vrfCases) {
+		for _, cases := range slices.Concat(rarely, routedCases(11), addedCases, streamingCases, shortCases, vrfCases,
+			bufferedCases) {
 			randtest.Run(t, cases, func(t *testing.T, seed uint64) {
 				p, err := diff(seed, min(packetsOf(seed), 2*casePackets))
 				if err != nil {
@@ -194,7 +195,8 @@ func TestEnginesAgree(t *testing.T) {
 		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)
 	}
 	for _, what := range slices.Concat(markings(), sketchings(), recordings(), analyses(), outers(), routings(),
-		[]string{"clamp: clamped", "clamp: no room"}) {
+		[]string{"clamp: clamped", "clamp: no room", "queueing: a packet in the headroom", "queueing: a group resumes",
+			"queueing: a group refuses a packet"}) {
 		y[what] += 0
 	}
 	// Other seeds reach the same events with somewhat more cases: a third and a quarter of them are of special kinds.

@@ -214,6 +214,7 @@ func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colo
 	}
 	pool.used += cells
 	pool.reserved -= own
+	pool.MaxUsed = max(pool.MaxUsed, pool.used)
 	q.cells += cells
 	q.bytes += uint64(n)
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, q.cells), max(q.MaxBytes, q.bytes)
@@ -230,8 +231,12 @@ func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colo
 // stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
-	if !q.surely(&p.buffer.Pools[q.Pool], p.buffer, n) {
+	pool := &p.buffer.Pools[q.Pool]
+	if !q.surely(pool, p.buffer, n) {
 		return p.passClosely(i, n, ecnCapable)
+	}
+	if pool.MaxUsed == pool.used {
+		pool.MaxUsed++
 	}
 	if q.MaxBytes < uint64(n) {
 		q.MaxCells, q.MaxBytes = max(q.MaxCells, 1), uint64(n)
@@ -252,11 +257,13 @@ func (q *Queue[T]) surely(pool *Pool, b *Buffer, n uint32) bool {
 func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
-	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable, Green)
+	pool := &p.buffer.Pools[q.Pool]
+	v := q.admit(pool, cells, min(cells, q.Reserved), ecnCapable, Green)
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
 		return v
 	}
+	pool.MaxUsed = max(pool.MaxUsed, pool.used+cells)
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, cells), max(q.MaxBytes, uint64(n))
 	q.passed(uint64(n))
 	if !q.Discipline.Strict {
@@ -286,7 +293,7 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool, colour 
 			q.DroppedFull++
 			return Full
 		}
-		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells-q.Reserved > q.limit(uint64(free)) {
+		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells-q.Reserved > q.Limit.of(uint64(free)) {
 			q.DroppedTail++
 			return Tail
 		}
@@ -320,15 +327,15 @@ func (c *ColourCounts) asked(v Verdict, n uint32) {
 	}
 }
 
-// limit returns the maximum number of cells that the queue may hold beyond its reserved ones.
-func (q *Queue[T]) limit(free uint64) uint64 {
+// of returns the limit, given the number of free cells. There must be one.
+func (l *Limit) of(free uint64) uint64 {
 	switch {
-	case q.Limit.Static:
-		return q.Limit.Cells
-	case q.Limit.Alpha >= 0:
-		return free << q.Limit.Alpha
+	case l.Static:
+		return l.Cells
+	case l.Alpha >= 0:
+		return free << l.Alpha
 	}
-	return free >> -q.Limit.Alpha
+	return free >> -l.Alpha
 }
 
 // hit reports whether WRED hits a packet in the queue's current state.
