@@ -75,9 +75,10 @@ func (b *Buffer) Charge(g *Group, n uint64) bool {
 	rest := cells - own
 	switch {
 	case rest == 0 || g.fits(p, rest):
-		own = cells
+		p.used += cells
 	case rest <= g.Headroom-min(g.Headroom, g.headroom) &&
 		(g.Own || rest <= p.Headroom-min(p.Headroom, p.inHeadroom)):
+		p.used += own
 		g.headroom += rest
 		p.inHeadroom += rest
 		g.paused = true
@@ -86,10 +87,8 @@ func (b *Buffer) Charge(g *Group, n uint64) bool {
 		g.Dropped++
 		return false
 	}
-	was := g.unused()
+	p.reserved -= own
 	g.cells += cells
-	p.used += own
-	p.reserved -= was - g.unused()
 	g.Packets++
 	g.Bytes += n
 	g.Observe()
