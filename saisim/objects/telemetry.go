@@ -155,8 +155,12 @@ func (t *telemetry) subscribed(x *telType) (columns []hft.Column, sources []stre
 			n = len(all)
 		}
 		o, ids := t.objects[of], make([]sai.StatID, n)
+		var clears []sai.StatID
 		for i, y := range all[:n] {
 			ids[i] = y.statID(o.key.Type)
+			if y.enum(sai.TAMCounterSubscriptionAttrStatsMode) == sai.StatsModeReadAndClear {
+				clears = append(clears, ids[i])
+			}
 			columns = append(columns, hft.Column{
 				Statistic: hft.Statistic{
 					Label: uint16(y.number(sai.TAMCounterSubscriptionAttrLabel)), Type: uint32(o.key.Type), ID: uint32(ids[i]),
@@ -164,7 +168,7 @@ func (t *telemetry) subscribed(x *telType) (columns []hft.Column, sources []stre
 				Object: t.nameOf(o), Name: ids[i].String(),
 			})
 		}
-		sources = append(sources, stream.Source{Object: of, Width: n, Read: t.kinds[o.key.Type].readout(o, ids)})
+		sources = append(sources, stream.Source{Object: of, Width: n, Read: t.kinds[o.key.Type].readout(o, ids, clears)})
 		all = all[n:]
 	}
 	return columns, sources, nil
@@ -284,7 +288,6 @@ func (t *telemetry) subscriptionKind() *kind {
 			sai.TAMCounterSubscriptionAttrStatID, sai.TAMCounterSubscriptionAttrLabel,
 			sai.TAMCounterSubscriptionAttrStatsMode,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.TAMCounterSubscriptionAttrStatsMode: {sai.StatsModeRead}},
 		check: t.checkSubscription,
 		made: func(o *object) {
 			x := t.types[o.ref(sai.TAMCounterSubscriptionAttrTelType)]
@@ -342,8 +345,8 @@ func (t *telemetry) checkSubscription(o *object) error {
 	return nil
 }
 
-// readout returns a function that reads statistics of an object, as get_stats returns them.
-func (k *kind) readout(o *object, ids []sai.StatID) func(to []uint64) {
+// readout returns a function that reads statistics of an object, as get_stats returns them, and then clears some.
+func (k *kind) readout(o *object, ids, clears []sai.StatID) func(to []uint64) {
 	read := k.reader
 	if read == nil {
 		read = func(o *object, ids []sai.StatID) func([]uint64) {
@@ -356,11 +359,12 @@ func (k *kind) readout(o *object, ids []sai.StatID) func(to []uint64) {
 	}
 	now := read(o, ids)
 	return func(to []uint64) {
-		if now(to); o.cleared == nil {
-			return
-		}
+		now(to)
 		for i, id := range ids {
 			to[i] -= o.cleared[id]
+		}
+		for _, id := range clears {
+			k.clearStat(o, id)
 		}
 	}
 }
