@@ -116,6 +116,13 @@ func (c *Chip) GroupState(id PortID, group int) GroupState {
 	return c.engine.GroupState(id, group)
 }
 
+// PauseCounts returns the counts of priority flow control of a port. They are zero if there is no such port.
+func (c *Chip) PauseCounts(id PortID) PauseCounts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.PauseCounts(id)
+}
+
 // PoolState returns the state of a pool of the packet memory that the chip's tables have.
 func (c *Chip) PoolState(index int) PoolState {
 	c.mu.Lock()

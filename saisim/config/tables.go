@@ -122,6 +122,14 @@ type Port struct {
 	// Samplers of all frames that enter the pipe from here, and of all frames that leave here. None means no sampler.
 	IngressSampler, EgressSampler ID
 	QoS                           QoS
+	FlowControl                   FlowControl
+}
+
+// FlowControl is the priority flow control of a port. A nil map maps each priority to itself. Arrays never change.
+type FlowControl struct {
+	TX, RX uint8     // priorities that the port pauses at its peer, and those that the peer may pause, as bits
+	Group  *[8]uint8 // priority group of each priority
+	Queue  *[8]uint8 // queue of each priority
 }
 
 // A QoS defines how a port sorts frames into traffic classes and queues, and how its queues are served. A nil map is

@@ -272,6 +272,12 @@ func (c *driver) handle(e event) {
 	switch e.class() {
 	case classSent:
 		c.wires.run(e.at)
+	case classPause:
+		c.agenda.pop(e)
+		c.queues.obey(c.byID[e.port()])
+	case classRefresh:
+		c.agenda.pop(e)
+		c.queues.refresh(c.byID[e.port()])
 	case classDequeue:
 		c.agenda.pop(e)
 		c.queues.due(c.byID[e.port()])

@@ -50,6 +50,7 @@ func (c *queues) charge(pk *packet) bool {
 		return true
 	}
 	pk.group, pk.met.groupCells = i+1, uint32(g.Cells())
+	was := g.Paused()
 	ok := c.buffer.Charge(g, uint64(pk.length))
 	if c.found != nil {
 		c.found(pk, Finding{Table: TableGroup, Hit: ok, Port: pk.in, Queue: i, Number: pk.met.groupCells})
@@ -57,6 +58,7 @@ func (c *queues) charge(pk *packet) bool {
 	if ok {
 		pk.held = 1
 	}
+	c.changed(pk.in, int(i), was)
 	return ok
 }
 
@@ -66,7 +68,10 @@ func (c *queues) uncharge(pk *packet) {
 		return
 	}
 	if pk.held--; pk.held == 0 {
-		c.buffer.Release(&c.accounts.groups[pk.in][pk.group-1], uint64(pk.length))
+		g := &c.accounts.groups[pk.in][pk.group-1]
+		was := g.Paused()
+		c.buffer.Release(g, uint64(pk.length))
+		c.changed(pk.in, int(pk.group-1), was)
 	}
 }
 

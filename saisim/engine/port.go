@@ -21,6 +21,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	fresh := p == nil
 	if fresh {
 		p = &port{name: r.ID, id: r.Port, sampling: [2]sampling{{stream: 2 * uint64(r.Port)}, {stream: 2*uint64(r.Port) + 1}},
+			flow:   flowControl{refresh: never},
 			queues: tm.NewPort[*copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
 		c.ids[r.ID], c.byID[p.id] = p, p
 		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
@@ -46,6 +47,8 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		p.queues.Configure(i, s)
 	}
 	p.queues.Shape(r.QoS.Shaper)
+	p.flow.FlowControl = r.FlowControl
+	c.queues.hold(p)
 	c.queues.configure(p.id, &r.QoS.Groups, fresh)
 	c.queues.accounts.moved = true
 	c.queues.reshape(p)
@@ -87,8 +90,16 @@ func (c *macs) purge(p *port) {
 	if c.queues.waiting.has(p.id) {
 		c.queues.stopWaiting(p)
 	}
-	c.wires.leaving.remove(p.id, func(cp *copyOf) { c.fates.dropSent(p, cp, drop.PortRemoved) })
-	c.agenda.remove(eventKey(classDequeue, p.id))
+	c.wires.leaving.remove(p.id, func(cp *copyOf) {
+		if cp.pk == nil {
+			c.wires.endPause(cp)
+			return
+		}
+		c.fates.dropSent(p, cp, drop.PortRemoved)
+	})
+	for _, class := range []int{classDequeue, classPause, classRefresh} {
+		c.agenda.remove(eventKey(class, p.id))
+	}
 }
 
 // applyPool sets a pool's size to that of its row. The cells of a pool of queues come from the pool of the queues that

@@ -156,15 +156,26 @@ func (q *queue) settings() tm.Settings {
 	return s
 }
 
-// portQoS returns how a port classifies frames, and how its queues are served.
-func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
+// portQoS returns how a port classifies frames, how its queues are served, and its flow control.
+func (ps *ports) portQoS(o *object, p *port) (r config.QoS, flow config.FlowControl, err error) {
 	r.DefaultTC = uint8(o.number(sai.PortAttrQoSDefaultTC))
 	if s, ok := self[*scheduler](ps.core, o.ref(sai.PortAttrQoSSchedulerProfileID)); ok {
 		r.Shaper = s.shaper
 	}
 	maps, err := ps.portMaps(o)
 	if err != nil {
-		return r, err
+		return r, flow, err
+	}
+	flow.TX, flow.RX = uint8(o.number(sai.PortAttrPriorityFlowControl)), uint8(o.number(sai.PortAttrPriorityFlowControl))
+	if o.enum(sai.PortAttrPriorityFlowControlMode) == sai.PortPriorityFlowControlModeSeparate {
+		flow.TX = uint8(o.number(sai.PortAttrPriorityFlowControlTx))
+		flow.RX = uint8(o.number(sai.PortAttrPriorityFlowControlRx))
+	}
+	if m := maps[sai.QoSMapTypePfcPriorityToPriorityGroup]; m != nil {
+		flow.Group = (*[8]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypePfcPriorityToQueue]; m != nil {
+		flow.Queue = (*[8]uint8)(m)
 	}
 	if m := maps[sai.QoSMapTypeDSCPToTC]; m != nil {
 		r.DSCP = (*[64]uint8)(m)
@@ -194,7 +205,7 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 		}
 		r.Queues = append(r.Queues, s)
 	}
-	return r, err
+	return r, flow, nil
 }
 
 func (ps *ports) addQueueStats(k *kind) {

@@ -98,6 +98,7 @@ type port struct {
 	choosing [2]choosing     // of samplers: for received frames, and for leaving ones
 	saisim.PortCounters
 	in, out Frames
+	flowControl
 }
 
 type arrival struct {
@@ -218,6 +219,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 		}
 		p.Port = row
 		p.configure(row.QoS, c.now, c.prof.ClockHz)
+		p.holdQueues()
 		ports = append(ports, p)
 	}
 	for _, p := range c.ports {
@@ -253,12 +255,17 @@ func (c *Chip) purge(p *port) {
 		}
 	}
 	for _, t := range p.leaving {
+		if t.pause != nil {
+			continue
+		}
 		c.lose(p, &t.outgoing, drop.PortRemoved)
 	}
 	for _, slot := range slices.Backward(c.egress) { // oldest first
 		for _, t := range slot {
 			if t.port == p && !t.purged {
-				t.purged = true
+				if t.purged = true; t.pause != nil {
+					continue
+				}
 				c.lose(p, &t.outgoing, drop.PortRemoved)
 			}
 		}
@@ -295,6 +302,7 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 		return fmt.Errorf("reference: cycle %d is past, the chip is at %d", at, c.now)
 	}
 	pk := newPacket(f)
+	x, control := pauseOf(f.Data)
 	if c.Found != nil {
 		pk.found = func(f saisim.Finding) { c.Found(pk.id, f) }
 	}
@@ -305,6 +313,11 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 		pk.late, p.came = pk.rx-ceil(own), came
 	} else { // frames that arrived later were given earlier
 		pk.late = pk.rx - came
+	}
+	if control {
+		x.ready = ceil(end)
+		p.pauses = append(p.pauses, x)
+		return nil
 	}
 	p.arriving = append(p.arriving, arrival{ceil(end), pk})
 	c.frameCounts.Received++
@@ -371,6 +384,13 @@ func (c *Chip) Step() {
 		c.send(p)
 	}
 	c.reporting.part = atQueues
+	for _, p := range c.ports {
+		c.obey(p)
+		p.holdQueues()
+	}
+	for _, p := range c.ports {
+		c.refresh(p)
+	}
 	c.schedule()
 	c.doLater()
 	c.arriveAgain()
@@ -400,7 +420,7 @@ func (c *Chip) idle() bool {
 
 // nextWork returns the next cycle in which something happens outside the pipes.
 func (c *Chip) nextWork() saisim.Cycle {
-	next := min(c.nextSweep(), c.nextArrival(), c.nextReport())
+	next := min(c.nextSweep(), c.nextArrival(), c.nextReport(), c.nextFlowControl())
 	if len(c.batches) > 0 {
 		next = min(next, c.batches[0].at)
 	}

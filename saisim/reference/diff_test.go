@@ -352,6 +352,10 @@ func (p *pair) burst(n int, window uint64) error {
 		}
 		id, f := ids[i], p.frameAt(p.buf, i, len(ids))
 		p.buf, f.Late = f.Data[:0], p.lateness()
+		if p.buffers != nil && p.buffers.IntN(100) < 5 {
+			f.Data, f.Len = p.pauseFrame(), 0
+			p.saw["frames of flow control"]++
+		}
 		errFast, errRef := p.chip.Receive(id, at, f), p.ref.Receive(id, at, f)
 		if errFast != nil || errRef != nil {
 			return fmt.Errorf("receive: fast %v, reference %v", errFast, errRef)

@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -58,6 +59,9 @@ func (p *pair) furnishBuffers() {
 		for range 2 {
 			p.mapOp()
 		}
+		for range 8 {
+			p.flowControlOp()
+		}
 		for _, port := range p.pool[sai.ObjectTypePort] {
 			for _, group := range p.list(sai.ObjectTypePort, port, sai.PortAttrIngressPriorityGroupList) {
 				if p.chance(80) {
@@ -108,6 +112,55 @@ func (g *gen) groupMap() {
 	}
 }
 
+// flowControlOp sets the priorities of flow control of a port, or a map of them.
+func (g *gen) flowControlOp() {
+	const port = sai.ObjectTypePort
+	switch g.IntN(8) {
+	case 0:
+		g.set(port, sai.PortAttrPriorityFlowControlMode,
+			pick(g, sai.PortPriorityFlowControlModeCombined, sai.PortPriorityFlowControlModeSeparate))
+	case 1:
+		g.set(port, pick(g, sai.PortAttrPriorityFlowControlTx, sai.PortAttrPriorityFlowControlRx), sai.Uint(g.IntN(256)))
+	case 2:
+		g.priorityMap(sai.QoSMapTypePfcPriorityToPriorityGroup, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
+			func() sai.QoSMapParams { return sai.QoSMapParams{PG: uint8(g.IntN(4))} })
+	case 3:
+		g.priorityMap(sai.QoSMapTypePfcPriorityToQueue, sai.PortAttrQoSPfcPriorityToQueueMap,
+			func() sai.QoSMapParams { return sai.QoSMapParams{Queue: uint8(g.IntN(int(g.prof.Queues)))} })
+	default:
+		g.set(port, sai.PortAttrPriorityFlowControl, sai.Uint(pick(g, 0, 0xff, g.IntN(256))))
+	}
+}
+
+// priorityMap makes a map of the priorities of flow control and binds it to ports.
+func (g *gen) priorityMap(t sai.Enum, attr sai.AttrID, value func() sai.QoSMapParams) {
+	var list sai.QoSMap
+	for i := range uint8(8) {
+		list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{Prio: i}, Value: value()})
+	}
+	m := g.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, t, sai.QoSMapAttrMapToValueList, list)
+	for range 2 {
+		g.set(sai.ObjectTypePort, attr, m)
+	}
+}
+
+// pauseFrame returns a frame of flow control. A few pauses are long.
+func (p *pair) pauseFrame() []byte {
+	r := p.buffers
+	b := append([]byte{1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08, 1, 1, 0, byte(r.IntN(256))}, zeros[:42]...)
+	for i := range 8 {
+		n := r.IntN(30)
+		switch r.IntN(40) {
+		case 0:
+			n = r.IntN(65536)
+		case 1, 2, 3, 4, 5, 6, 7, 8:
+			n = 0
+		}
+		binary.BigEndian.PutUint16(b[18+2*i:], uint16(n))
+	}
+	return b[:34+r.IntN(27)]
+}
+
 // changeBuffers changes what furnishBuffers makes. The state of groups depends on each change, so the reference gets
 // the configuration before it.
 func (p *pair) changeBuffers() {
@@ -117,7 +170,7 @@ func (p *pair) changeBuffers() {
 	p.configure()
 	p.buffering(func() {
 		const profile = sai.ObjectTypeBufferProfile
-		switch p.IntN(14) {
+		switch p.IntN(16) {
 		case 0:
 			p.ingressPool()
 		case 1:
@@ -136,6 +189,8 @@ func (p *pair) changeBuffers() {
 			p.set(sai.ObjectTypeBufferPool, sai.BufferPoolAttrSize, p.cellsFrom(30))
 		case 8:
 			p.clearBuffers()
+		case 9, 10:
+			p.flowControlOp()
 		default:
 			port := p.any(sai.ObjectTypePort)
 			for i, group := range p.list(sai.ObjectTypePort, port, sai.PortAttrIngressPriorityGroupList) {
@@ -194,6 +249,9 @@ func (p *pair) poolIndex(pool sai.OID) (index int) {
 // buffersDiffer compares the accounts of all groups and pools.
 func (p *pair) buffersDiffer() error {
 	for _, id := range p.chip.Ports() {
+		if f, r := p.chip.PauseCounts(id), p.ref.PauseCounts(id); f != r {
+			return fmt.Errorf("flow control of port %d:\n     fast %+v\nreference %+v", id, f, r)
+		}
 		for i := range config.PriorityGroups {
 			if f, r := p.chip.GroupState(id, i), p.ref.GroupState(id, i); f != r {
 				return fmt.Errorf("priority group %d of port %d:\n     fast %+v\nreference %+v", i, id, f, r)

@@ -21,6 +21,7 @@ type group struct {
 	tm.GroupCounts
 	headroom int // cells in the headroom
 	paused   bool
+	due      saisim.Cycle // when a pause is refreshed
 }
 
 // accounts holds the groups of all lanes, and the watermarks of the pools. It follows the text of saisim/tm.
@@ -150,9 +151,12 @@ func (c *Chip) admits(pk *packet) bool {
 	if !g.On {
 		return true
 	}
-	held := c.held(name)
+	held, was := c.held(name), g.paused
 	ok := c.charge(g, held, c.cellsOfPacket(pk))
 	pk.find(saisim.Finding{Table: "priority_group", Port: pk.in, Queue: uint8(pk.group), Number: uint32(held), Hit: ok})
+	if g.paused && !was {
+		c.signal(name, g)
+	}
 	if !ok {
 		pk.kind, pk.cpu, pk.why = nowhere, false, drop.PriorityGroup
 		return false
@@ -210,6 +214,7 @@ func (c *Chip) left(pk *packet) {
 	if g.headroom == 0 && c.held(name) <= max(int(g.Xon), most-int(g.XonOffset)) {
 		c.Queueing("a group resumes")
 		g.paused = false
+		c.signal(name, g)
 	}
 }
 

@@ -97,6 +97,7 @@ type Queue[T any] struct {
 	credit uint64
 	random uint64
 	shaper *bucket // nil if it has none
+	paused uint64  // first cycle after its pause
 
 	// The high watermarks that were cleared.
 	clearedBytes, clearedCells uint64
@@ -132,12 +133,14 @@ type Port[T any] struct {
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	held   uint32 // queues that their shapers hold
+	held   uint32 // queues that their shapers or pauses hold
 	turn   int    // queue whose turn it is
 	begun  bool   // true if that queue has received its credit
 	n      int
 	bytes  uint64
 
+	obeys  bool    // true if queues may be paused
+	pauses uint32  // queues that may be paused now
 	shaped uint32  // queues that have a shaper
 	shaper *bucket // shaper of the port; nil if it has none
 	filled uint64  // cycle of the last Fill
