@@ -109,6 +109,27 @@ func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	return c.engine.QueueState(id, queue)
 }
 
+// GroupState returns the state of an ingress priority group of a port. It is zero if there is no such port.
+func (c *Chip) GroupState(id PortID, group int) GroupState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.GroupState(id, group)
+}
+
+// PauseCounts returns the counts of priority flow control of a port. They are zero if there is no such port.
+func (c *Chip) PauseCounts(id PortID) PauseCounts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.PauseCounts(id)
+}
+
+// PoolState returns the state of a pool of the packet memory that the chip's tables have.
+func (c *Chip) PoolState(index int) PoolState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.PoolState(index)
+}
+
 // QueueDeepest returns the largest depth of an existing queue since the start, whatever watermarks were cleared.
 func (c *Chip) QueueDeepest(id PortID, queue int) (bytes, cells uint64) {
 	c.mu.Lock()

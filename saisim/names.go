@@ -36,6 +36,12 @@ type (
 	PortCounters = engine.PortCounters
 	// QueueState holds a queue's fill and counts.
 	QueueState = engine.QueueState
+	// GroupState holds the fill and the counts of an ingress priority group.
+	GroupState = engine.GroupState
+	// PauseCounts holds the frames of priority flow control of a port, by priority.
+	PauseCounts = engine.PauseCounts
+	// PoolState holds the fill of a pool of the packet memory.
+	PoolState = engine.PoolState
 	// FDBRow is an address in a VLAN.
 	FDBRow = engine.FDBRow
 	// ACLCount holds the values of an ACL counter.

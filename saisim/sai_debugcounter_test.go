@@ -364,7 +364,8 @@ func TestRandomDebugCounters(t *testing.T) {
 
 // Every drop reason of the chip is in the table above, or has no equivalent in SAI.
 func TestDebugWords(t *testing.T) {
-	none := "port-down runt trap no-lag-member program policer buffer queue-limit wred egress-program port-removed"
+	none := "port-down runt trap no-lag-member program policer buffer queue-limit wred egress-program port-removed " +
+		"priority-group"
 	for r := range drop.NumReasons {
 		_, has := debugWords[r.String()]
 		if no := slices.Contains(strings.Fields(none), r.String()); no == has {

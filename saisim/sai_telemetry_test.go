@@ -275,13 +275,10 @@ func TestStreamsRefuse(t *testing.T) {
 		}, more...)...)
 	}
 	subscribe(sai.StatusInvalidParameter, r.telType, group, sai.IngressPriorityGroupStatPackets) // MMU statistics are off
-	mmu := r.newType(sai.TAMTelTypeAttrSwitchEnableMmuStats)
-	subscribe(sai.StatusNotSupported, mmu, group, sai.IngressPriorityGroupStatPackets) // not counted
-	subscribe(sai.StatusNotSupported, r.telType, r.oid(1), sai.PortStatPfc0RxPkts)     // not counted
+
+	subscribe(sai.StatusNotSupported, r.telType, r.oid(1), sai.PortStatPfc0RxPauseDuration) // not counted
 	subscribe(sai.StatusInvalidParameter, r.telType, r.oid(1), sai.PortStatIfInOctets,
 		sai.TAMCounterSubscriptionAttrLabel, sai.Uint(hft.MaxLabel+1))
-	subscribe(sai.StatusNotSupported, r.telType, queueOf(1), sai.QueueStatWatermarkBytes,
-		sai.TAMCounterSubscriptionAttrStatsMode, sai.StatsModeReadAndClear)
 
 	key := sai.Obj(sai.ObjectTypeTAMTelType, r.telType)
 	state := func(s sai.Enum, want sai.Status) {

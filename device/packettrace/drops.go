@@ -325,6 +325,10 @@ func (n *names) rule(k *saisim.Kept) string {
 		if f := at(saisim.TablePolicer); f != nil {
 			return "policer " + n.name(f.Entry)
 		}
+	case drop.PriorityGroup:
+		if f := at(saisim.TableGroup); f != nil {
+			return fmt.Sprintf("priority group %s:%d with %d cells", n.port(f.Port), f.Queue, f.Number)
+		}
 	case drop.Buffer, drop.QueueLimit, drop.WRED:
 		return fmt.Sprintf("queue %s:%d", n.port(k.Port), k.Queue)
 	}

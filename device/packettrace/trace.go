@@ -234,6 +234,8 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.Entry = n.name(f.Entry)
 	case saisim.TableQueue:
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
+	case saisim.TableGroup:
+		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d cells in it", f.Number)
 	case saisim.TableEncap, saisim.TableDecap:
 		n.header(f, &l)
 	case "chip.ipv4_route", "chip.ipv6_route":
@@ -246,7 +248,7 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 	default:
 		n.program(f, &l)
 	}
-	if !f.Hit && (f.Table == saisim.TablePolicer || f.Table == saisim.TableQueue) {
+	if !f.Hit && (f.Table == saisim.TablePolicer || f.Table == saisim.TableQueue || f.Table == saisim.TableGroup) {
 		l.Does = "drop"
 	}
 	return l
@@ -328,6 +330,8 @@ func (n *names) counter(c saisim.CountChange) string {
 	switch c.Kind {
 	case "port":
 		return fmt.Sprintf("%s %s", n.port(c.Port), c.Name)
+	case "priority-group":
+		return fmt.Sprintf("priority group %s:%d %s", n.port(c.Port), c.Queue, c.Name)
 	case "queue":
 		return fmt.Sprintf("queue %s:%d %s", n.port(c.Port), c.Queue, c.Name)
 	case "altmark":

@@ -51,6 +51,7 @@ func Mappings() []Mapping {
 		{"egress-program", wire.UnknownReason},
 		{"port-removed", wire.UnknownL2},
 		{"decap", wire.DecapError},
+		{"priority-group", wire.NoBufferSpace},
 	}
 }
 

@@ -141,6 +141,14 @@ type Port struct {
 	// Samplers of all frames that enter the pipe from here, and of all frames that leave here. None means no sampler.
 	IngressSampler, EgressSampler ID
 	QoS                           QoS
+	FlowControl                   FlowControl
+}
+
+// FlowControl is the priority flow control of a port. A nil map maps each priority to itself. Arrays never change.
+type FlowControl struct {
+	TX, RX uint8     // priorities that the port pauses at its peer, and those that the peer may pause, as bits
+	Group  *[8]uint8 // priority group of each priority
+	Queue  *[8]uint8 // queue of each priority
 }
 
 // A QoS defines how a port sorts frames into traffic classes and queues, and how its queues are served. A nil map is
@@ -155,8 +163,13 @@ type QoS struct {
 	Dot1pColour *[8]uint8
 	Queue       *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
 	Queues      []tm.Settings
-	Shaper      tm.Shaper // shaper of the port
+	Shaper      tm.Shaper  // shaper of the port
+	Group       *[16]uint8 // ingress priority group of each traffic class of received frames; nil means group 0
+	Groups      [PriorityGroups]tm.GroupSettings
 }
+
+// PriorityGroups is the number of ingress priority groups of a port, one for each priority of flow control.
+const PriorityGroups = 8
 
 // A LAG is a link aggregation group. Bridging uses its VLAN settings, not its ports' settings.
 type LAG struct {
@@ -342,8 +355,10 @@ type MSSClamp struct {
 
 // A Pool is a pool of the packet memory.
 type Pool struct {
-	Index int
-	Cells uint64
+	Index    int // all pools have different ones, from 1
+	Cells    uint64
+	Ingress  bool   // true if the pool is for priority groups, whose packets are also in a pool of queues
+	Headroom uint64 // cells of the headroom that priority groups share, beside Cells; zero if each has its own
 }
 
 // An AltMark is a profile of alternate marking.

@@ -126,9 +126,10 @@ func (b *grapher) ends(branches []branch, how ...string) {
 // end ends the pipes for packets that are dropped for one of the reasons.
 func (b *grapher) end(branches []branch, why ...drop.Reason) { b.ends(branches, reasonNames(why)...) }
 
-// endOrCPU ends the pipes for packets that are dropped unless the CPU gets a copy. A policer may drop that copy.
+// endOrCPU ends the pipes for packets that are dropped unless the CPU gets a copy. A policer may drop that copy, or the
+// priority group refuses the packet.
 func (b *grapher) endOrCPU(branches []branch, why ...drop.Reason) {
-	b.ends(branches, append(reasonNames(append(slices.Clip(why), drop.Policer)), record.EndCPU)...)
+	b.ends(branches, append(reasonNames(append(slices.Clip(why), drop.Policer, drop.PriorityGroup)), record.EndCPU)...)
 }
 
 // reasonNames returns the names of the reasons in records, without duplicates.

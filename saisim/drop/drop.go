@@ -49,8 +49,9 @@ const (
 	EgressProgram Reason = 36
 	PortRemoved   Reason = 37
 	Decap         Reason = 38
+	PriorityGroup Reason = 39
 
-	NumReasons Reason = 39 // number of reasons
+	NumReasons Reason = 40 // number of reasons
 )
 
 // reasons holds all reasons: the name in reports, a text, and the closest name of SAI's debug counters (after
@@ -95,6 +96,7 @@ var reasons = [NumReasons]struct{ name, text, sai string }{
 	EgressProgram: {"egress-program", "a program in the egress pipe drops it", ""},
 	PortRemoved:   {"port-removed", "its port was removed while it was in the chip", ""},
 	Decap:         {"decap", "encapsulated, but its headers are damaged, or no session takes them off", "DECAP_ERROR"},
+	PriorityGroup: {"priority-group", "its ingress priority group has no room for it, nor headroom", ""},
 }
 
 // String returns the name of the reason in reports.

@@ -53,6 +53,9 @@ func (c *Engine) Advance(to Cycle) {
 // advanceTo does the same as Advance, without readouts.
 func (c *Engine) advanceTo(to Cycle) {
 	c.refresh()
+	if to > c.now {
+		c.queues.observe()
+	}
 	c.off = c.closed()
 	for c.programs.batches.Len() > 0 && c.programs.batches.First().at <= to {
 		at := c.programs.batches.First().at
@@ -269,6 +272,12 @@ func (c *driver) handle(e event) {
 	switch e.class() {
 	case classSent:
 		c.wires.run(e.at)
+	case classPause:
+		c.agenda.pop(e)
+		c.queues.obey(c.byID[e.port()])
+	case classRefresh:
+		c.agenda.pop(e)
+		c.queues.refresh(c.byID[e.port()])
 	case classDequeue:
 		c.agenda.pop(e)
 		c.queues.due(c.byID[e.port()])

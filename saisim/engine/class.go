@@ -10,6 +10,7 @@ type qosClass struct {
 	defaultTC uint8      // traffic class of all other frames
 	queue     *[16]uint8 // queue of each traffic class
 	colours   colourMaps
+	group     *[16]uint8 // ingress priority group of each traffic class
 }
 
 // colourMaps defines the colours of received frames, with which WRED distinguishes them. Without a map that applies, a

@@ -12,7 +12,7 @@ import (
 // A Counter names one of the chip's counters. Of is the object that it belongs to. For a router interface, Of is its
 // port, LAG or VLAN.
 type Counter struct {
-	Kind  string // port, queue, acl, router-interface, policer, mss-clamp, altmark or record
+	Kind  string // port, queue, priority-group, acl, router-interface, policer, mss-clamp, altmark or record
 	Of    config.ID
 	Port  PortID
 	Queue uint8
@@ -55,6 +55,12 @@ func countsOf(c *Engine) map[Counter]uint64 {
 	}
 	for _, p := range c.ports {
 		p.addCounts(add)
+		for i := range config.PriorityGroups {
+			g, x := c.GroupState(p.id, i), Counter{Kind: "priority-group", Of: p.name, Port: p.id, Queue: uint8(i)}
+			add(x, "packets", g.Packets)
+			add(x, "bytes", g.Bytes)
+			add(x, "dropped", g.Dropped)
+		}
 	}
 	for id, x := range c.ids {
 		switch x := x.(type) {

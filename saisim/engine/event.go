@@ -5,6 +5,8 @@ package engine
 const (
 	classControl      = iota // a control batch takes effect
 	classSent                // a frame's timestamp point at an egress MAC
+	classPause               // queues are held, because a frame of flow control has arrived
+	classRefresh             // a pause at the peer is refreshed
 	classDequeue             // a port's scheduler is free again
 	classServe               // the egress pipe accepts a frame of a waiting port
 	classMirror              // a copy to be mirrored leaves an egress pipe

@@ -12,6 +12,7 @@ const (
 	TablePreIngress = "pre_ingress_acl"
 	TablePolicer    = "policer"
 	TableQueue      = "queue"
+	TableGroup      = "priority_group"
 	TableEncap      = "altmark_encap"
 	TableDecap      = "altmark_decap"
 )
@@ -35,6 +36,8 @@ const (
 //	                 Prefix: the destination address of the header that is added or removed; Number: the FlowMonID;
 //	                 Hit: the header was added or removed
 //	policer          Entry: the policer; Hit: it passes
+//	priority_group   Port: where it arrived; Queue: number of the group; Number of cells that were in it; Hit: it is
+//	                 accepted
 //	queue            Port, Queue; Bytes that were in the queue; Hit: it is accepted; also for a mirror session's copy
 type Finding struct {
 	Table              string

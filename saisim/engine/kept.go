@@ -76,6 +76,7 @@ const (
 	noteDecap
 	noteIngressProgram
 	noteEgressProgram
+	noteGroup
 )
 
 func (t noteTable) String() string {
@@ -85,6 +86,7 @@ func (t noteTable) String() string {
 		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
 		TableEncap, TableDecap,
 		"ingress.", "egress.", // prefixes of the table's own name
+		TableGroup,
 	}[t]
 }
 
@@ -130,6 +132,10 @@ func (p *path) note(pk *packet, doors *doors, names *tableNames) {
 		p.noteUsual(pk, doors)
 	default:
 		p.noteMet(pk, doors, names)
+	}
+	if pk.group > 0 {
+		p.add(note{table: noteGroup, flags: hitIf(pk.why != drop.PriorityGroup, 0), x: uint16(pk.in), y: pk.met.groupCells,
+			a: uint64(pk.group - 1)})
 	}
 }
 
@@ -322,6 +328,8 @@ func (n *note) finding(hop *[16]byte, vr config.ID, names []string) Finding {
 		f.Table, f.Number, f.Port = names[n.a], n.y, PortID(n.x)
 	case notePolicer:
 		f.Entry = config.ID(n.b)
+	case noteGroup:
+		f.Port, f.Queue, f.Number = PortID(n.x), uint8(n.a), n.y
 	case noteQueue:
 		f.Port, f.Queue, f.Bytes = PortID(n.x), uint8(n.a), n.y
 	}

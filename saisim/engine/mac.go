@@ -21,6 +21,10 @@ type macs struct {
 
 // receive puts a frame on the wire of the ingress MAC.
 func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
+	if isPause(f.Data) {
+		c.receivePause(p, at, f, n)
+		return
+	}
 	c.frameCounts.Received++
 	pk := c.newPacket(f, n)
 	sfd := instant{cycle: at}

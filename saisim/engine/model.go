@@ -61,7 +61,8 @@ type port struct {
 	lag                      *lag   // the LAG it is a member of
 	fill                     []fill // fill of each queue, by ingress port; nil if not tracked
 	tams                     []config.ID
-	events                   eventSet       // events that report drops of packets arriving here; derived
+	events                   eventSet // events that report drops of packets arriving here; derived
+	flow                     flowControl
 	trails                   tm.Ring[Trail] // trails of watched copies that are leaving, in the same order
 }
 

@@ -46,7 +46,9 @@ type flight struct {
 	// untaggedIPv4 is true if usualIPv4 accepted the frame, so that its IP header is at ethernetHeader.
 	untaggedIPv4 bool
 	colour       tm.Colour
+	group        uint8 // number of the ingress priority group that was asked, from 1; zero if there is none
 	origin
+	held uint16 // copies in queues, and a station, that hold the charge to the group; zero if it is not charged
 
 	to  *bridgePort // destination of a plain packet; nil means out
 	out *port
@@ -141,6 +143,7 @@ type met struct {
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
+	groupCells     uint32 // cells that the packet's ingress priority group held before it; valid if there is a group
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
 	ran            *programLooks   // allocated with the first program

@@ -18,8 +18,10 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		delete(c.ids, r.ID)
 		return
 	}
-	if p == nil {
+	fresh := p == nil
+	if fresh {
 		p = &port{name: r.ID, id: r.Port, sampling: [2]sampling{{stream: 2 * uint64(r.Port)}, {stream: 2*uint64(r.Port) + 1}},
+			flow:   flowControl{refresh: never},
 			queues: tm.NewPort[*copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
 		c.ids[r.ID], c.byID[p.id] = p, p
 		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
@@ -38,12 +40,17 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	}
 	p.class = qosClass{
 		r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue, colourMaps{r.QoS.DSCPColour, r.QoS.Dot1pColour},
+		r.QoS.Group,
 	}
 	p.queues.Fill(uint64(c.now))
 	for i, s := range r.QoS.Queues {
 		p.queues.Configure(i, s)
 	}
 	p.queues.Shape(r.QoS.Shaper)
+	p.flow.FlowControl = r.FlowControl
+	c.queues.hold(p)
+	c.queues.configure(p.id, &r.QoS.Groups, fresh)
+	c.queues.accounts.moved = true
 	c.queues.reshape(p)
 	if p.mbps != r.Mbps {
 		c.setSpeed(p, r.Mbps)
@@ -64,6 +71,7 @@ func (c *macs) setSpeed(p *port, mbps uint32) {
 
 func (c *macs) removePort(p *port) {
 	c.purge(p)
+	c.queues.configure(p.id, new([config.PriorityGroups]tm.GroupSettings), false)
 	p.up, p.off = false, everyCut // packets in flight to the port find it down
 	p.number = tailstamp.NoPort
 	c.byID[p.id] = nil
@@ -73,25 +81,42 @@ func (c *macs) removePort(p *port) {
 // purge drops every frame that a port holds.
 func (c *macs) purge(p *port) {
 	c.arriving.remove(p.id, func(cp *copyOf) { c.fates.drop(p, cp.pk, drop.PortRemoved) })
-	p.queues.Purge(func(cp *copyOf) { c.fates.dropBefore(p, cp, drop.PortRemoved) })
+	p.queues.Purge(func(cp *copyOf) {
+		if cp.mirror == nil {
+			c.queues.uncharge(cp.pk)
+		}
+		c.fates.dropBefore(p, cp, drop.PortRemoved)
+	})
 	if c.queues.waiting.has(p.id) {
 		c.queues.stopWaiting(p)
 	}
-	c.wires.leaving.remove(p.id, func(cp *copyOf) { c.fates.dropSent(p, cp, drop.PortRemoved) })
-	c.agenda.remove(eventKey(classDequeue, p.id))
+	c.wires.leaving.remove(p.id, func(cp *copyOf) {
+		if cp.pk == nil {
+			c.wires.endPause(cp)
+			return
+		}
+		c.fates.dropSent(p, cp, drop.PortRemoved)
+	})
+	for _, class := range []int{classDequeue, classPause, classRefresh} {
+		c.agenda.remove(eventKey(class, p.id))
+	}
 }
 
-// applyPool sets a pool's size to that of its row. The cells come from the pool of the queues that have no pool of
-// their own.
+// applyPool sets a pool's size to that of its row. The cells of a pool of queues come from the pool of the queues that
+// have no pool of their own.
 func (c *queues) applyPool(r config.Pool, gone bool) {
 	b := c.buffer
 	for r.Index >= len(b.Pools) {
 		b.Pools = append(b.Pools, tm.Pool{})
 	}
-	cells := r.Cells
 	if gone {
-		cells = 0
+		r.Cells, r.Headroom = 0, 0
 	}
-	b.Pools[0].Size += b.Pools[r.Index].Size - cells
-	b.Pools[r.Index].Size = cells
+	p := &b.Pools[r.Index]
+	if !r.Ingress {
+		b.Pools[0].Size += p.Size - r.Cells
+	}
+	if p.Size, p.Headroom = r.Cells, r.Headroom; gone {
+		p.MaxUsed, p.MaxInHeadroom = 0, 0
+	}
 }

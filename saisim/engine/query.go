@@ -71,6 +71,7 @@ func (c *Engine) SetACLCount(id config.ID, packets, bytes uint64) {
 type PortTally struct {
 	PortCounters
 	In, Out     Direction
+	Pauses      PauseCounts
 	QueueFrames int // number of frames in the port's queues
 	QueueBytes  uint64
 }
@@ -81,7 +82,7 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	if p == nil {
 		return t, false
 	}
-	return PortTally{p.counters(), p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes()}, true
+	return PortTally{p.counters(), p.stats.in, p.stats.out, p.flow.counts, p.queues.Len(), p.queues.Bytes()}, true
 }
 
 // QueueState returns the state of a port's queue, and false if there is no such queue.
@@ -109,9 +110,6 @@ func (c *Engine) QueueDeepest(id PortID, queue int) (bytes, cells uint64) {
 	return c.port(id).queues.Queue(queue).Deepest()
 }
 
-// PoolUsed returns the cells of a pool of the packet memory that are in use.
-func (c *Engine) PoolUsed(pool int) uint64 { return c.queues.buffer.Pools[pool].Used() }
-
 // MarkFlow returns the counts of a flow of alternate marking. The generation is 0 if the flow has never begun.
 func (c *Engine) MarkFlow(index uint32) altmark.ChipFlow { return c.marking.counted(index) }
 
@@ -137,7 +135,7 @@ func (c *Engine) PathsCounted() (packets, other uint64) { return c.recording.pat
 // FrameCounts returns the counts of all frames at this instant. InFlight is counted, not derived from the other counts.
 func (c *Engine) FrameCounts() FrameCounts {
 	b := c.frameCounts
-	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n)
+	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n - c.wires.pauses)
 	for _, p := range c.ports {
 		b.InFlight += uint64(p.queues.Len())
 		b.Queued += uint64(p.queues.Len())

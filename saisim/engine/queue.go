@@ -22,12 +22,14 @@ type queues struct {
 	waiting    waitingPorts // ports that have a frame for the egress pipe
 	waitingN   int
 	served     PortID // the port served last
+	accounts   accounts
 }
 
 // reset empties the buffer and resets the scheduling.
 func (c *queues) reset() {
 	c.buffer = tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.buffer.Hz = c.prof.ClockHz
+	c.accounts = accounts{groups: make([]*portGroups, c.prof.FirstLane+c.prof.Lanes)}
 	c.waiting, c.waitingN, c.served = waitingPorts{}, 0, profile.MaxLanes-1
 }
 
@@ -64,6 +66,9 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	default:
 		c.fates.dropBefore(p, cp, verdictDrops[v])
 		return
+	}
+	if cp.pk.held > 0 && cp.mirror == nil {
+		cp.pk.held++
 	}
 	if c.observer != nil {
 		c.watch.sawQueue(MomentQueued, cp, p.id)
@@ -162,6 +167,9 @@ func (c *queues) dequeue(p *port) {
 	cp, _ := p.queues.Dequeue()
 	if p.fill != nil {
 		p.fill[cp.queue].add(cp, -int64(cp.buffered()))
+	}
+	if cp.pk.held > 0 && cp.mirror == nil {
+		c.uncharge(cp.pk)
 	}
 	c.launch(p, cp)
 	if p.queues.Len() > 0 {

@@ -15,6 +15,9 @@ func (c *ingressPipe) copies(pk *packet) {
 		}
 	}
 	v := &pk.verdict
+	if c.queues.accounts.on > 0 && (v.kind != noDestination || v.cpu) && !c.queues.charge(pk) {
+		pk.refused()
+	}
 	n, out, why := c.toPorts(pk)
 	copies := n
 	if v.cpu {
@@ -29,6 +32,7 @@ func (c *ingressPipe) copies(pk *packet) {
 	if pk.sampled() {
 		c.samples.leavesPipe(pk, out, copies, why)
 	}
+	c.queues.uncharge(pk)
 	if n == 0 {
 		c.dropHere(pk, why)
 		return

@@ -96,6 +96,7 @@ func (c *Engine) closed() shortcuts {
 	passive := !c.stepping && !c.tracking && c.programs.watches(c.noting || c.found != nil)
 	return sum(
 		closing{everyCut, c.stepping},
+		closing{cutReplication, c.queues.accounts.on > 0},   // packets are charged
 		closing{cutReplication | cutMAC, c.observer != nil}, // an observer receives every step
 		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
 		closing{cutIngress | cutAdmission, c.choosing},

@@ -11,6 +11,7 @@ type wires struct {
 	fates     *fates
 	egress    *egressPipe
 	leaving   wheel // copies that an egress MAC will send, by timestamp point
+	pauses    int   // frames of flow control in leaving: copies without a packet
 	frame     Out   // the frame that leaves
 }
 
@@ -45,6 +46,10 @@ func (c *wires) runTo(to Cycle) {
 // transmit completes a frame and passes it to the output. If the port is down, it drops the frame.
 func (c *wires) transmit(p *port, cp *copyOf) {
 	pk := cp.pk
+	if pk == nil {
+		c.sendPause(p, cp)
+		return
+	}
 	if !p.up {
 		c.programs.freeHeading(cp)
 		c.fates.dropSent(p, cp, drop.EgressDown)

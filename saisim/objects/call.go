@@ -225,11 +225,16 @@ func (s *Store) ClearStats(k sai.Key, ids []sai.StatID) error {
 		return err
 	}
 	for _, id := range ids {
-		if kd.uncounted[id] == "" && (kd.clear == nil || !kd.clear(o, id)) {
-			o.clear(id, kd.stat(o, id))
-		}
+		kd.clearStat(o, id)
 	}
 	return nil
+}
+
+// clearStat resets a counter.
+func (k *kind) clearStat(o *object, id sai.StatID) {
+	if k.uncounted[id] == "" && (k.clear == nil || !k.clear(o, id)) {
+		o.clear(id, k.stat(o, id))
+	}
 }
 
 func (s *Store) statsOf(k sai.Key, ids []sai.StatID) (*object, *kind, error) {

@@ -39,6 +39,9 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
 			sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable,
 			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
+			sai.PortAttrQoSTCToPriorityGroupMap, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
+			sai.PortAttrQoSPfcPriorityToQueueMap, sai.PortAttrPriorityFlowControlMode, sai.PortAttrPriorityFlowControl,
+			sai.PortAttrPriorityFlowControlRx, sai.PortAttrPriorityFlowControlTx,
 			sai.PortAttrQoSSchedulerProfileID, sai.PortAttrQoSDSCPToColorMap, sai.PortAttrQoSDot1pToColorMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
@@ -49,16 +52,8 @@ func (ps *ports) portKind() *kind {
 		},
 		stored: map[sai.AttrID]string{
 			sai.PortAttrMetaData:                    "packets have no metadata of their port",
-			sai.PortAttrQoSIngressBufferProfileList: noIngress,
+			sai.PortAttrQoSIngressBufferProfileList: "the pools of priority groups have no limit per port",
 			sai.PortAttrQoSEgressBufferProfileList:  "the pools of queues have no limit per port",
-
-			sai.PortAttrQoSTCToPriorityGroupMap:          noIngress,
-			sai.PortAttrQoSPfcPriorityToPriorityGroupMap: noPFC,
-			sai.PortAttrQoSPfcPriorityToQueueMap:         noPFC,
-			sai.PortAttrPriorityFlowControlMode:          noPFC,
-			sai.PortAttrPriorityFlowControl:              noPFC,
-			sai.PortAttrPriorityFlowControlRx:            noPFC,
-			sai.PortAttrPriorityFlowControlTx:            noPFC,
 		},
 		create: ps.createPort,
 		row:    ps.portRow,
@@ -184,7 +179,7 @@ func (ps *ports) portRow(o *object) (config.Row, error) {
 		EgressSampler:  o.refID(sai.PortAttrEgressSamplepacketEnable),
 	}
 	var err error
-	r.QoS, err = ps.portQoS(o, p)
+	r.QoS, r.FlowControl, err = ps.portQoS(o, p)
 	return r, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/counts"
 	"tamtam/saisim/tm"
 )
 
@@ -21,13 +22,15 @@ type bufferProfile struct {
 	pool     *bufferPool
 	reserved uint64 // number of cells
 	limit    tm.Limit
+	// Cells of the thresholds of flow control.
+	xoff, xon, xonOffset uint64
 }
 
-// A bufferPool is a BUFFER_POOL object: a pool of the packet memory. Ingress pools have no index.
+// A bufferPool is a BUFFER_POOL object: a pool of the packet memory.
 type bufferPool struct {
-	index   int
-	cells   uint64
-	ingress bool
+	index           int
+	cells, headroom uint64
+	ingress         bool
 }
 
 // profileKind completes a kind whose objects are a *T made from their attributes. A change puts the rows of all ports
@@ -160,7 +163,8 @@ func wredOf(o *object) (all wred, err error) {
 }
 
 // bufferPoolKind returns the kind of buffer pools. Egress queues share an egress pool. The cells outside all egress
-// pools are the pool of the queues without a profile. Ingress pools are for the profiles of priority groups.
+// pools are the pool of the queues without a profile. Priority groups share an ingress pool. Ingress and egress pools have different accounts of the same
+// memory.
 func (q *qos) bufferPoolKind() *kind {
 	k := &kind{
 		max: q.prof.BufferPools,
@@ -168,31 +172,19 @@ func (q *qos) bufferPoolKind() *kind {
 			sai.BufferPoolAttrType, sai.BufferPoolAttrSize, sai.BufferPoolAttrThresholdMode, sai.BufferPoolAttrSharedSize,
 			sai.BufferPoolAttrXoffSize,
 		},
-		stored: map[sai.AttrID]string{
-			sai.BufferPoolAttrType:     "INGRESS: " + noIngress + "; its statistics are 0",
-			sai.BufferPoolAttrXoffSize: noIngress,
-		},
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.BufferPoolAttrType: {sai.BufferPoolTypeEgress, sai.BufferPoolTypeIngress},
 		},
 		create: func(o *object) error {
-			if o.enum(sai.BufferPoolAttrType) == sai.BufferPoolTypeIngress {
-				o.self = &bufferPool{ingress: true}
-				return nil
-			}
-			b := &bufferPool{index: 1}
+			b := &bufferPool{index: 1, ingress: o.enum(sai.BufferPoolAttrType) == sai.BufferPoolTypeIngress}
 			for slices.ContainsFunc(q.pools, func(x *bufferPool) bool { return x.index == b.index }) {
 				b.index++
 			}
 			o.self = b
 			return nil
 		},
-		row: q.poolRow,
-		made: func(o *object) {
-			if b := o.self.(*bufferPool); !b.ingress {
-				q.pools = append(q.pools, b)
-			}
-		},
+		row:  q.poolRow,
+		made: func(o *object) { q.pools = append(q.pools, o.self.(*bufferPool)) },
 		remove: func(o *object) error {
 			q.pools = slices.DeleteFunc(q.pools, func(x *bufferPool) bool { return x == o.self.(*bufferPool) })
 			return nil
@@ -202,33 +194,31 @@ func (q *qos) bufferPoolKind() *kind {
 				return sai.Uint(o.self.(*bufferPool).cells * q.cellBytes())
 			},
 		},
-		stats: []sai.StatID{sai.BufferPoolStatCurrOccupancyBytes, sai.BufferPoolStatCurrOccupancyCells},
-		stat: func(o *object, id sai.StatID) uint64 {
-			b := o.self.(*bufferPool)
-			if b.ingress {
-				return 0
-			}
-			used := q.engine.PoolUsed(b.index)
-			if id == sai.BufferPoolStatCurrOccupancyBytes {
-				return used * q.cellBytes()
-			}
-			return used
-		},
-		clear: func(*object, sai.StatID) bool { return true }, // these are levels, not counts
+	}
+	table := counts.Pools(q.prof.Buffer.CellBytes)
+	k.stats = counts.Sorted(table)
+	state := func(o *object) engine.PoolState { return q.engine.PoolState(o.self.(*bufferPool).index) }
+	k.stat = func(o *object, id sai.StatID) uint64 { s := state(o); return table[id](&s) }
+	k.reader = readerOf(table, state)
+	k.clear = func(o *object, id sai.StatID) bool { // these are levels, not counts
+		switch id {
+		case sai.BufferPoolStatWatermarkBytes, sai.BufferPoolStatWatermarkCells:
+			q.engine.ClearPool(o.self.(*bufferPool).index, false)
+		case sai.BufferPoolStatXoffRoomWatermarkBytes, sai.BufferPoolStatXoffRoomWatermarkCells:
+			q.engine.ClearPool(o.self.(*bufferPool).index, true)
+		}
+		return true
 	}
 	return k
 }
 
-// noIngress is the reason why what is configured at the ingress has no effect.
-const noIngress = "packets are not accounted at the ingress"
-
 // poolRow returns the row of a pool. The cells of an egress pool, at least one, are taken from the pool of the queues
-// without a profile. An ingress pool has no row.
+// without a profile. An ingress pool may have all cells of the memory.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)
 	for _, x := range q.pools {
-		if x != b && !b.ingress {
+		if x != b && !b.ingress && !x.ingress {
 			left -= x.cells
 		}
 	}
@@ -241,10 +231,12 @@ func (q *qos) poolRow(o *object) (config.Row, error) {
 		return nil, badCreate(sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
 			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, q.cellBytes(), left*q.cellBytes())
 	}
-	if b.cells = cells; b.ingress {
-		return nil, nil
+	own := b.headroom == 0
+	b.cells, b.headroom = cells, o.number(sai.BufferPoolAttrXoffSize)/q.cellBytes()
+	if own != (b.headroom == 0) {
+		q.ports.putPorts() // groups have headroom of their own, or no longer
 	}
-	return config.Pool{Index: b.index, Cells: cells}, nil
+	return config.Pool{Index: b.index, Cells: cells, Ingress: b.ingress, Headroom: b.headroom}, nil
 }
 
 // cellBytes returns the size of a cell of the packet memory.
@@ -256,10 +248,7 @@ func (q *qos) bufferProfileKind() *kind {
 		attrs: []sai.AttrID{
 			sai.BufferProfileAttrPoolID, sai.BufferProfileAttrReservedBufferSize, sai.BufferProfileAttrThresholdMode,
 			sai.BufferProfileAttrSharedDynamicTh, sai.BufferProfileAttrSharedStaticTh,
-		},
-		stored: map[sai.AttrID]string{
-			sai.BufferProfileAttrXoffTh: noIngress, sai.BufferProfileAttrXonTh: noIngress,
-			sai.BufferProfileAttrXonOffsetTh: noIngress,
+			sai.BufferProfileAttrXoffTh, sai.BufferProfileAttrXonTh, sai.BufferProfileAttrXonOffsetTh,
 		},
 	}, func(o *object) (b bufferProfile, err error) {
 		pool, ok := self[*bufferPool](q.core, o.ref(sai.BufferProfileAttrPoolID))
@@ -274,8 +263,14 @@ func (q *qos) bufferProfileKind() *kind {
 				return b, badCreate(id, sai.StatusInvalidParameter, "%d bytes, want 0: the pool is at the egress", n)
 			}
 		}
+		all := uint64(q.prof.Buffer.Cells) * q.cellBytes()
+		b.xon = o.number(sai.BufferProfileAttrXonTh) / q.cellBytes()
+		b.xonOffset = o.number(sai.BufferProfileAttrXonOffsetTh) / q.cellBytes()
+		if n := o.number(sai.BufferProfileAttrXoffTh); n > 0 {
+			b.xoff = tm.Cells(min(n, all), q.cellBytes())
+		}
 		reserved := o.number(sai.BufferProfileAttrReservedBufferSize)
-		if all := uint64(q.prof.Buffer.Cells) * q.cellBytes(); reserved > all {
+		if reserved > all {
 			return b, badCreate(sai.BufferProfileAttrReservedBufferSize, sai.StatusInvalidParameter, "%d bytes, the chip has %d",
 				reserved, all)
 		}

@@ -14,11 +14,8 @@ type qosMap struct {
 	values []uint8  // by key
 }
 
-// noPFC is the reason why settings of priority flow control have no effect.
-const noPFC = "the chip neither sends nor obeys priority flow control"
-
-// qosMapKind returns the kind of maps from fields of frames to traffic classes and colours, and from traffic classes to
-// queues. Values that a map does not name map to 0. Maps for priority groups and for flow control are only stored.
+// qosMapKind returns the kind of maps from fields of frames to traffic classes and colours, from traffic classes to
+// queues and priority groups, and from priorities of flow control to these. Values that a map does not name map to 0.
 func (q *qos) qosMapKind() *kind {
 	return profileKind(q, &kind{
 		max:   q.prof.QoSMaps,

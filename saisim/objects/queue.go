@@ -7,7 +7,6 @@ import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
 	"tamtam/saisim/objects/counts"
-	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tm"
 )
 
@@ -40,8 +39,9 @@ func (ps *ports) makeParts(p *port) {
 			{ID: sai.QueueAttrParentSchedulerNode, Value: q.group.key.OID},
 		}))
 	}
-	for i := range qosmap.PriorityGroups {
-		p.priorityGroups = append(p.priorityGroups, ps.part(p, sai.ObjectTypeIngressPriorityGroup, nil, []sai.Attr{
+	for i := range config.PriorityGroups {
+		g := &priorityGroup{port: p, index: i}
+		p.priorityGroups = append(p.priorityGroups, ps.part(p, sai.ObjectTypeIngressPriorityGroup, g, []sai.Attr{
 			{ID: sai.IngressPriorityGroupAttrPort, Value: port},
 			{ID: sai.IngressPriorityGroupAttrIndex, Value: sai.Uint(i)},
 		}))
@@ -55,27 +55,6 @@ func (ps *ports) part(p *port, t sai.ObjectType, self any, attrs []sai.Attr) *ob
 	ps.objects[o.key.OID] = o
 	ps.valid.Found(o.key)
 	return o
-}
-
-// priorityGroupKind returns the kind of ingress priority groups.
-func (ps *ports) priorityGroupKind() *kind {
-	k := &kind{
-		attrs: []sai.AttrID{sai.IngressPriorityGroupAttrPort, sai.IngressPriorityGroupAttrIndex},
-		stored: map[sai.AttrID]string{
-			sai.IngressPriorityGroupAttrBufferProfile: noIngress,
-		},
-		uncounted: map[sai.StatID]string{},
-		create:    refuseCreate(sai.ObjectTypeIngressPriorityGroup, "every port has its priority groups"),
-		remove:    refuseRemove("priority groups go with their port"),
-		check: func(o *object) error {
-			return ps.checkProfiles(sai.IngressPriorityGroupAttrBufferProfile, true,
-				o.ref(sai.IngressPriorityGroupAttrBufferProfile))
-		},
-	}
-	for id := sai.IngressPriorityGroupStatPackets; id <= sai.IngressPriorityGroupStatXoffRoomWatermarkCells; id++ {
-		k.uncounted[id] = noIngress
-	}
-	return k
 }
 
 // checkProfiles rejects buffer profiles of pools at the other side of the chip.
@@ -177,15 +156,26 @@ func (q *queue) settings() tm.Settings {
 	return s
 }
 
-// portQoS returns how a port classifies frames, and how its queues are served.
-func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
+// portQoS returns how a port classifies frames, how its queues are served, and its flow control.
+func (ps *ports) portQoS(o *object, p *port) (r config.QoS, flow config.FlowControl, err error) {
 	r.DefaultTC = uint8(o.number(sai.PortAttrQoSDefaultTC))
 	if s, ok := self[*scheduler](ps.core, o.ref(sai.PortAttrQoSSchedulerProfileID)); ok {
 		r.Shaper = s.shaper
 	}
 	maps, err := ps.portMaps(o)
 	if err != nil {
-		return r, err
+		return r, flow, err
+	}
+	flow.TX, flow.RX = uint8(o.number(sai.PortAttrPriorityFlowControl)), uint8(o.number(sai.PortAttrPriorityFlowControl))
+	if o.enum(sai.PortAttrPriorityFlowControlMode) == sai.PortPriorityFlowControlModeSeparate {
+		flow.TX = uint8(o.number(sai.PortAttrPriorityFlowControlTx))
+		flow.RX = uint8(o.number(sai.PortAttrPriorityFlowControlRx))
+	}
+	if m := maps[sai.QoSMapTypePfcPriorityToPriorityGroup]; m != nil {
+		flow.Group = (*[8]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypePfcPriorityToQueue]; m != nil {
+		flow.Queue = (*[8]uint8)(m)
 	}
 	if m := maps[sai.QoSMapTypeDSCPToTC]; m != nil {
 		r.DSCP = (*[64]uint8)(m)
@@ -202,6 +192,12 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	if m := maps[sai.QoSMapTypeTCToQueue]; m != nil {
 		r.Queue = (*[16]uint8)(m)
 	}
+	if m := maps[sai.QoSMapTypeTCToPriorityGroup]; m != nil {
+		r.Group = (*[16]uint8)(m)
+	}
+	for i, g := range p.priorityGroups {
+		r.Groups[i] = g.self.(*priorityGroup).settings()
+	}
 	for i := range ps.prof.Queues {
 		s := tm.DefaultSettings()
 		if int(i) < len(p.queues) {
@@ -209,7 +205,7 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 		}
 		r.Queues = append(r.Queues, s)
 	}
-	return r, err
+	return r, flow, nil
 }
 
 func (ps *ports) addQueueStats(k *kind) {
@@ -221,19 +217,7 @@ func (ps *ports) addQueueStats(k *kind) {
 		return s
 	}
 	k.stat = func(o *object, id sai.StatID) uint64 { s := state(o); return table[id](&s) }
-	k.reader = func(o *object, ids []sai.StatID) func(to []uint64) {
-		reads := make([]counts.Queue, len(ids))
-		for i, id := range ids {
-			reads[i] = table[id]
-		}
-		var s engine.QueueState
-		return func(to []uint64) {
-			s = state(o)
-			for i, f := range reads {
-				to[i] = f(&s)
-			}
-		}
-	}
+	k.reader = readerOf(table, state)
 	k.clear = func(o *object, id sai.StatID) bool {
 		q := o.self.(*queue)
 		switch id {

@@ -167,8 +167,12 @@ func (t *telemetry) columns(x *telType) (columns []hft.Column, sources []stream.
 			n = len(all)
 		}
 		o, ids := t.objects[of], make([]sai.StatID, n)
+		var clears []sai.StatID
 		for i, y := range all[:n] {
 			ids[i] = y.statID(o.key.Type)
+			if y.enum(sai.TAMCounterSubscriptionAttrStatsMode) == sai.StatsModeReadAndClear {
+				clears = append(clears, ids[i])
+			}
 			columns = append(columns, hft.Column{
 				Statistic: hft.Statistic{
 					Label: uint16(y.number(sai.TAMCounterSubscriptionAttrLabel)), Type: uint32(o.key.Type), ID: uint32(ids[i]),
@@ -176,7 +180,7 @@ func (t *telemetry) columns(x *telType) (columns []hft.Column, sources []stream.
 				Object: t.nameOf(o), Name: ids[i].String(),
 			})
 		}
-		sources = append(sources, stream.Source{Object: of, Width: n, Read: t.kinds[o.key.Type].readout(o, ids)})
+		sources = append(sources, stream.Source{Object: of, Width: n, Read: t.kinds[o.key.Type].readout(o, ids, clears)})
 		all = all[n:]
 	}
 	return columns, sources, nil
@@ -188,6 +192,8 @@ func (t *telemetry) nameOf(o *object) string {
 	case *port:
 		return cmp.Or(x.name, o.key.OID.String())
 	case *queue:
+		return fmt.Sprintf("%s|%d", cmp.Or(x.port.name, x.port.o.key.OID.String()), x.index)
+	case *priorityGroup:
 		return fmt.Sprintf("%s|%d", cmp.Or(x.port.name, x.port.o.key.OID.String()), x.index)
 	}
 	return o.key.OID.String()
@@ -294,7 +300,6 @@ func (t *telemetry) subscriptionKind() *kind {
 			sai.TAMCounterSubscriptionAttrStatID, sai.TAMCounterSubscriptionAttrLabel,
 			sai.TAMCounterSubscriptionAttrStatsMode,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.TAMCounterSubscriptionAttrStatsMode: {sai.StatsModeRead}},
 		check: t.checkSubscription,
 		made: func(o *object) {
 			x := t.types[o.ref(sai.TAMCounterSubscriptionAttrTelType)]
@@ -340,14 +345,11 @@ func (t *telemetry) checkSubscription(o *object) error {
 		}
 	}
 	id, kd := o.statID(to.key.Type), t.kinds[to.key.Type]
-	b, _ := to.self.(*bufferPool)
 	switch {
 	case kd.countsNothing() || !kd.counts(id):
 		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %d of %s", o.number(stat), to.key.Type)
 	case kd.uncounted[id] != "":
 		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %s: %s", id, kd.uncounted[id])
-	case b != nil && b.ingress:
-		return badCreate(stat, sai.StatusNotSupported, "the chip does not count %s: %s", id, noIngress)
 	}
 	if y := x.subscriptions[o.subscribed()]; y != nil {
 		return badCreate(stat, sai.StatusItemAlreadyExists, "%s of %s is subscribed by %s", id, to.key.OID, y.key.OID)
@@ -355,8 +357,8 @@ func (t *telemetry) checkSubscription(o *object) error {
 	return nil
 }
 
-// readout returns a function that reads statistics of an object, as get_stats returns them.
-func (k *kind) readout(o *object, ids []sai.StatID) func(to []uint64) {
+// readout returns a function that reads statistics of an object, as get_stats returns them, and then clears some.
+func (k *kind) readout(o *object, ids, clears []sai.StatID) func(to []uint64) {
 	read := k.reader
 	if read == nil {
 		read = func(o *object, ids []sai.StatID) func([]uint64) {
@@ -369,11 +371,12 @@ func (k *kind) readout(o *object, ids []sai.StatID) func(to []uint64) {
 	}
 	now := read(o, ids)
 	return func(to []uint64) {
-		if now(to); o.cleared == nil {
-			return
-		}
+		now(to)
 		for i, id := range ids {
 			to[i] -= o.cleared[id]
+		}
+		for _, id := range clears {
+			k.clearStat(o, id)
 		}
 	}
 }

@@ -83,6 +83,7 @@ type Chip struct {
 	open        []*snapshot
 
 	choosings map[chooser]*choosing // state of shared samplers and ACL entries
+	accounts
 }
 
 // A port has two MACs, and queues in front of the egress.
@@ -97,6 +98,7 @@ type port struct {
 	choosing [2]choosing     // of samplers: for received frames, and for leaving ones
 	saisim.PortCounters
 	in, out Frames
+	flowControl
 }
 
 type arrival struct {
@@ -152,6 +154,8 @@ type packet struct {
 	epoch      int         // epoch of path counting at its entry
 	faults     *faults
 	ended      bool // it goes no further, but is still mirrored
+	group      int  // ingress priority group
+	charged    bool // true while the packet is charged to it
 	verdict
 }
 
@@ -174,8 +178,8 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		faults:       &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
-		choosings: map[chooser]*choosing{},
-		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
+		choosings: map[chooser]*choosing{}, accounts: newAccounts(),
+		flows: map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
 		served: ^saisim.PortID(0), // so that the lowest port number is served first
 	}
@@ -201,6 +205,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	c.setPolicers(t.Policers)
 	c.setReporting(c.conf)
 	c.reporting.before = before
+	c.configureGroups(t)
 	var ports []*port
 	for _, row := range t.Ports {
 		p := c.portWith(row.ID)
@@ -214,6 +219,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 		}
 		p.Port = row
 		p.configure(row.QoS, c.now, c.prof.ClockHz)
+		p.holdQueues()
 		ports = append(ports, p)
 	}
 	for _, p := range c.ports {
@@ -239,17 +245,27 @@ func (c *Chip) purge(p *port) {
 		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
 	}
 	for _, q := range p.queues {
-		for _, o := range q.items {
+		for len(q.items) > 0 {
+			o := q.items[0]
+			q.items = q.items[1:]
+			if !o.made() {
+				c.left(o.packet)
+			}
 			c.dropCopy(p, o, drop.PortRemoved)
 		}
 	}
 	for _, t := range p.leaving {
+		if t.pause != nil {
+			continue
+		}
 		c.lose(p, &t.outgoing, drop.PortRemoved)
 	}
 	for _, slot := range slices.Backward(c.egress) { // oldest first
 		for _, t := range slot {
 			if t.port == p && !t.purged {
-				t.purged = true
+				if t.purged = true; t.pause != nil {
+					continue
+				}
 				c.lose(p, &t.outgoing, drop.PortRemoved)
 			}
 		}
@@ -286,6 +302,7 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 		return fmt.Errorf("reference: cycle %d is past, the chip is at %d", at, c.now)
 	}
 	pk := newPacket(f)
+	x, control := pauseOf(f.Data)
 	if c.Found != nil {
 		pk.found = func(f saisim.Finding) { c.Found(pk.id, f) }
 	}
@@ -296,6 +313,11 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 		pk.late, p.came = pk.rx-ceil(own), came
 	} else { // frames that arrived later were given earlier
 		pk.late = pk.rx - came
+	}
+	if control {
+		x.ready = ceil(end)
+		p.pauses = append(p.pauses, x)
+		return nil
 	}
 	p.arriving = append(p.arriving, arrival{ceil(end), pk})
 	c.frameCounts.Received++
@@ -354,6 +376,7 @@ func (c *Chip) Run(to saisim.Cycle) {
 // Step does the work of another cycle. Departures free capacity before arrivals are queued.
 func (c *Chip) Step() {
 	c.now++
+	c.seeMoved()
 	c.control()
 	c.reporting.part = atEgressMAC
 	c.moveEgress()
@@ -361,6 +384,13 @@ func (c *Chip) Step() {
 		c.send(p)
 	}
 	c.reporting.part = atQueues
+	for _, p := range c.ports {
+		c.obey(p)
+		p.holdQueues()
+	}
+	for _, p := range c.ports {
+		c.refresh(p)
+	}
 	c.schedule()
 	c.doLater()
 	c.arriveAgain()
@@ -390,7 +420,7 @@ func (c *Chip) idle() bool {
 
 // nextWork returns the next cycle in which something happens outside the pipes.
 func (c *Chip) nextWork() saisim.Cycle {
-	next := min(c.nextSweep(), c.nextArrival(), c.nextReport())
+	next := min(c.nextSweep(), c.nextArrival(), c.nextReport(), c.nextFlowControl())
 	if len(c.batches) > 0 {
 		next = min(next, c.batches[0].at)
 	}

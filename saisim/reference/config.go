@@ -164,6 +164,9 @@ func (conf *settings) poolCells(prof profile.Profile, pool int) int {
 		if p.Index == pool {
 			return int(p.Cells)
 		}
+		if p.Ingress {
+			continue
+		}
 		left -= int(p.Cells)
 	}
 	return left

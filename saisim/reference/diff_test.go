@@ -78,6 +78,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed),
 		vrfs: isVRF(seed)}))
+	v.buffered = bufferedOf(seed)
 	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
@@ -112,6 +113,7 @@ type variant struct {
 	streamed   *rand.Rand // random numbers for a stream of statistics; nil means none: see isStreaming
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 	vrfs       bool       // true if there may be several virtual routers: see isVRF
+	buffered   *rand.Rand // random numbers for ingress buffers; nil means none: see isBuffered
 }
 
 // passiveOf returns random numbers for passive programs in one case of nine, otherwise nil.
@@ -139,7 +141,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
 	p.gen.routed, p.gen.bare, p.gen.short, p.extra = v.routed, v.bare, v.short, v.added
 	p.streams.random = v.streamed
-	p.gen.vrfs = v.vrfs
+	p.gen.vrfs, p.buffers = v.vrfs, v.buffered
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -186,6 +188,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishMonitors()
 	p.furnishSamplers()
 	p.furnishAdded()
+	p.furnishBuffers()
 	p.configure() // the state of policers depends on their history
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
@@ -197,6 +200,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.changeOuters()
 		p.changeAdded()
 		p.changeVRFs()
+		p.changeBuffers()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -305,6 +309,7 @@ func (p *pair) change() {
 		p.changeAdded()
 		p.streamOp()
 		p.changeVRFs()
+		p.changeBuffers()
 		p.configure()
 		return
 	}
@@ -347,6 +352,10 @@ func (p *pair) burst(n int, window uint64) error {
 		}
 		id, f := ids[i], p.frameAt(p.buf, i, len(ids))
 		p.buf, f.Late = f.Data[:0], p.lateness()
+		if p.buffers != nil && p.buffers.IntN(100) < 5 {
+			f.Data, f.Len = p.pauseFrame(), 0
+			p.saw["frames of flow control"]++
+		}
 		errFast, errRef := p.chip.Receive(id, at, f), p.ref.Receive(id, at, f)
 		if errFast != nil || errRef != nil {
 			return fmt.Errorf("receive: fast %v, reference %v", errFast, errRef)
@@ -442,6 +451,9 @@ func (p *pair) run(n int) error {
 			if p.queueDiffers() {
 				return fmt.Errorf("queues differ at cycle %d", p.chip.Now())
 			}
+			if err := p.buffersDiffer(); err != nil && p.buffers != nil {
+				return fmt.Errorf("at cycle %d: %w", p.chip.Now(), err)
+			}
 		}
 		if p.slow && p.chance(10) {
 			p.drain()
@@ -534,6 +546,9 @@ func (p *pair) compare() error {
 		if err := differs(); err != nil {
 			return err
 		}
+	}
+	if err := p.buffersDiffer(); err != nil {
+		return err
 	}
 	if err := p.markingDiffers(); err != nil {
 		return err

@@ -91,6 +91,7 @@ type transmission struct {
 	mirrors []int
 	samples []*sample // samples for which it was chosen as it leaves
 	purged  bool
+	pause   []byte // a frame of flow control instead of a copy; nil for copies
 }
 
 // A stamp is the tail-stamping action of an ACL entry.
@@ -326,6 +327,10 @@ func (c *Chip) send(p *port) {
 	for len(p.leaving) > 0 && p.leaving[0].at == c.now {
 		t := p.leaving[0]
 		p.leaving = p.leaving[1:]
+		if t.pause != nil {
+			c.sendPause(p, t.pause)
+			continue
+		}
 		if !up(p.Port) {
 			c.lose(p, &t.outgoing, drop.EgressDown)
 			continue

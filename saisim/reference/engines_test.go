@@ -116,7 +116,7 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25,
 	"dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
-	"programs": 200, "path: routed, in windows": 5000, "path: routed, event by event": 1000,
+	"programs": 200, "queueing: a pause is refreshed": 2, "path: routed, in windows": 5000, "path: routed, event by event": 1000,
 	"path: shortcut bridging": 5000, "path: shortcut routing": 1500, "path: shortcut passive program": 5000,
 	"path: shortcut single ACL table": 2500,
 }
@@ -177,7 +177,8 @@ func TestEnginesAgree(t *testing.T) {
 		logOutputs(t, seed, p)
 	})
 	if run.Whole(engineCases) && run.Seed == engineCases.Seed {
-		for _, cases := range slices.Concat(rarely, routedCases(11), addedCases, streamingCases, shortCases, vrfCases) {
+		for _, cases := range slices.Concat(rarely, routedCases(11), addedCases, streamingCases, shortCases, vrfCases,
+			bufferedCases) {
 			randtest.Run(t, cases, func(t *testing.T, seed uint64) {
 				p, err := diff(seed, min(packetsOf(seed), 2*casePackets))
 				if err != nil {
@@ -194,7 +195,9 @@ func TestEnginesAgree(t *testing.T) {
 		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)
 	}
 	for _, what := range slices.Concat(markings(), sketchings(), recordings(), analyses(), outers(), routings(),
-		[]string{"clamp: clamped", "clamp: no room"}) {
+		[]string{"clamp: clamped", "clamp: no room", "queueing: a packet in the headroom", "queueing: a group resumes",
+			"queueing: a group refuses a packet", "queueing: a priority is paused, or goes on",
+			"queueing: a frame of flow control", "queueing: a pause is refreshed"}) {
 		y[what] += 0
 	}
 	// Other seeds reach the same events with somewhat more cases: a third and a quarter of them are of special kinds.

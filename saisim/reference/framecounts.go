@@ -105,7 +105,7 @@ func (c *Chip) FrameCounts() *saisim.FrameCounts {
 	}
 	for _, slot := range c.egress {
 		for _, t := range slot {
-			if !t.purged {
+			if !t.purged && t.pause == nil {
 				b.InFlight++
 			}
 		}
@@ -115,7 +115,12 @@ func (c *Chip) FrameCounts() *saisim.FrameCounts {
 			b.Queued += uint64(len(q.items))
 			b.QueuedBytes += uint64(q.bytes())
 		}
-		b.InFlight += uint64(len(p.arriving) + len(p.leaving))
+		b.InFlight += uint64(len(p.arriving))
+		for _, t := range p.leaving {
+			if t.pause == nil {
+				b.InFlight++
+			}
+		}
 	}
 	b.InFlight += b.Queued
 	c.open = append(c.open, &snapshot{c.now, &b})

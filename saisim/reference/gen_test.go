@@ -52,6 +52,8 @@ type gen struct {
 	extra *rand.Rand
 	// vrfs means that there may be several virtual routers: see isVRF.
 	vrfs bool
+	// buffers supplies random numbers for ingress buffers. nil means that packets are not accounted there.
+	buffers *rand.Rand
 	marker
 	clamper
 	analyser

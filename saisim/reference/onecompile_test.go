@@ -375,7 +375,7 @@ func (t *compileTest) counts(e *compiled, control bool) map[string]any {
 		case config.ACLCounter:
 			all["ACL counter "+r.ID.String()] = e.ACLCount(r.ID)
 		case config.Pool:
-			all[fmt.Sprintf("pool %d", r.Index)] = e.PoolUsed(r.Index)
+			all[fmt.Sprintf("pool %d", r.Index)] = e.PoolState(r.Index)
 		case config.RecordPlan:
 			for _, x := range r.Sessions {
 				all["session "+x.Label] = e.RecordCounts(x.Label)

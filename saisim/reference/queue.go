@@ -19,7 +19,11 @@ type queue struct {
 	credit int
 	random uint64
 	shaper shaper
+	paused saisim.Cycle // first cycle after its pause
 }
+
+// holds reports whether the queue's shaper or a pause holds it in a cycle.
+func (q *queue) holds(now saisim.Cycle) bool { return q.shaper.holds(now) || q.paused > now }
 
 func (q *queue) bytes() (n int) {
 	for _, o := range q.items {
@@ -91,13 +95,13 @@ func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
 // choose returns the queue that supplies the next packet. At least one queue that no shaper holds must not be empty.
 func (s *scheduler) choose(now saisim.Cycle) *queue {
 	for i := len(s.queues) - 1; i >= 0; i-- {
-		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 && !q.shaper.holds(now) {
+		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 && !q.holds(now) {
 			return q
 		}
 	}
 	for ; ; s.pass() {
 		q := s.queues[s.turn]
-		if q.Discipline.Strict || len(q.items) == 0 || q.shaper.holds(now) {
+		if q.Discipline.Strict || len(q.items) == 0 || q.holds(now) {
 			continue
 		}
 		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].bufferBytes()+fcs, smallest)

@@ -76,7 +76,7 @@ func (s *scheduler) shapedUntil(now saisim.Cycle) saisim.Cycle {
 	first := ^saisim.Cycle(0)
 	for _, q := range s.queues {
 		if len(q.items) > 0 {
-			first = min(first, q.shaper.until(now))
+			first = min(first, max(q.paused, q.shaper.until(now)))
 		}
 	}
 	return max(first, s.all.until(now))

@@ -13,6 +13,13 @@ import (
 // replicate makes the copies of a packet that leaves the ingress pipe. It uses the configuration of this cycle: members
 // of VLANs and LAGs, and their tagging.
 func (c *Chip) replicate(pk *packet) {
+	if (pk.kind != nowhere || pk.cpu) && !c.admits(pk) {
+		c.Queueing("a group refuses a packet")
+	}
+	defer func() {
+		c.asking = nil
+		c.left(pk)
+	}()
 	copies, why, last := 0, pk.why, config.None
 	to := func(p config.ID, bp config.ID) {
 		copies++
@@ -101,6 +108,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.bufferBytes())
 	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
+	c.seePool(q.Pool)
 	if !c.egressBusy && c.mayServe(p) {
 		c.dequeue(p)
 	}
@@ -140,6 +148,9 @@ func (c *Chip) dequeue(p *port) {
 	q := p.choose(c.now)
 	o := q.dequeue()
 	p.spend(q, o, c.now)
+	if !o.made() {
+		c.left(o.packet)
+	}
 	t, length, ok := c.egressPipe(p, o)
 	if !ok {
 		return

@@ -1,10 +1,23 @@
 package tm
 
-// A Pool is a part of the packet memory.
+// A Pool is a part of the packet memory, with accounts of queues, or of ingress priority groups.
 type Pool struct {
-	Size     uint64 // number of cells
-	used     uint64
-	reserved uint64 // cells that queues have reserved but do not use
+	Size       uint64 // number of cells
+	Headroom   uint64 // cells beside Size that the headroom of its groups shares; zero if each group has its own
+	used       uint64
+	reserved   uint64 // cells that queues or groups have reserved but do not use
+	inHeadroom uint64 // cells of groups that are in their headroom
+
+	// High watermarks of Used and InHeadroom.
+	MaxUsed, MaxInHeadroom uint64
+}
+
+// InHeadroom returns the cells in use as headroom, which are not part of Used.
+func (p *Pool) InHeadroom() uint64 { return p.inHeadroom }
+
+// Observe updates the watermarks. It must be called after changes of settings, which may move packets between pools.
+func (p *Pool) Observe() {
+	p.MaxUsed, p.MaxInHeadroom = max(p.MaxUsed, p.used), max(p.MaxInHeadroom, p.inHeadroom)
 }
 
 // free returns the number of cells that any queue of the pool may use. It is negative while reservations made after

@@ -1,5 +1,5 @@
 // Package tm is the chip's traffic manager. It has a packet memory of cells that all queues share, and the queues of
-// each port. It admits packets to queues, and schedules the queues. It handles bytes and cells, not frames: the type of
+// each port. It accounts for packets at the ingress, admits them to queues, and schedules the queues. It handles bytes and cells, not frames: the type of
 // a queued packet is a type parameter. Its only notion of time is the cycle at which shapers get their tokens.
 //
 // This comment is normative: the packet path runs this package, and the reference chip is written from this text.
@@ -23,6 +23,27 @@
 //	        limit is Cells if Static, or if Dynamic floor(free * 2^Alpha); free as it
 //	        is before the packet
 //	WRED    see below
+//
+// # Ingress accounts
+//
+// A pool of ingress priority groups is a second account of the same packets. A packet is charged to the group of its
+// port and traffic class, if the group is on, with its cells, once for all copies. A group holds c cells, of which h are
+// in the headroom, and has Headroom cells for that. They are taken from Size if they are its Own. Otherwise, the pool
+// has Headroom cells beside Size for all groups. Without the headroom, cells are as those of queues:
+//
+//	free = Size - sum over its groups of (max(Reserved, c - h) + Headroom if Own)
+//
+// A packet of n cells uses own = min(n, max(0, Reserved - (c - h))) of the group's reserved cells. The verdict is the
+// first of these that holds:
+//
+//	Shared    n = own, or n - own <= free and max(0, c - h - Reserved) + n - own <= limit, with the limit of queues
+//	Headroom  h + n - own <= Headroom, and Own or the sum of h + n - own <= Headroom of the pool; own cells are
+//	          reserved ones, the others are in the headroom
+//	Refused   the packet is dropped
+//
+// When the charge of n cells ends, min(n, h) of them leave the headroom. A group with Headroom is paused from a packet
+// that is in the headroom, or is refused while c > 0. It resumes at the end of a charge with h = 0 and c <= max(Xon,
+// Reserved + limit - XonOffset), and with a change of settings to no Headroom.
 //
 // # WRED and ECN
 //
@@ -59,8 +80,8 @@
 // token each cycle. A packet that leaves uses its tokens, and may leave a negative number of them. While the number of
 // tokens is negative, the shaper holds the queue or the port. So the first packet leaves at once even if Burst is 0.
 //
-// A port sends when it can, unless its shaper or those of all its queues with packets hold it. Queues that are held are
-// passed over as if they were empty. A queue that is held after its packet has left loses its credit, and the turn if
+// A port sends when it can, unless its shaper or those of all its queues with packets hold it. A pause holds a queue,
+// too, until its cycle. Queues that are held are passed over as if they were empty. A queue that is held after its packet has left loses its credit, and the turn if
 // it has it. A new rate or burst applies from the cycle of the change; the bucket keeps its tokens, up to its new size.
 // A change between packets and bytes fills it.
 package tm

@@ -97,6 +97,7 @@ type Queue[T any] struct {
 	credit uint64
 	random uint64
 	shaper *bucket // nil if it has none
+	paused uint64  // first cycle after its pause
 
 	// The high watermarks that were cleared.
 	clearedBytes, clearedCells uint64
@@ -132,12 +133,14 @@ type Port[T any] struct {
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	held   uint32 // queues that their shapers hold
+	held   uint32 // queues that their shapers or pauses hold
 	turn   int    // queue whose turn it is
 	begun  bool   // true if that queue has received its credit
 	n      int
 	bytes  uint64
 
+	obeys  bool    // true if queues may be paused
+	pauses uint32  // queues that may be paused now
 	shaped uint32  // queues that have a shaper
 	shaper *bucket // shaper of the port; nil if it has none
 	filled uint64  // cycle of the last Fill
@@ -214,6 +217,7 @@ func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colo
 	}
 	pool.used += cells
 	pool.reserved -= own
+	pool.MaxUsed = max(pool.MaxUsed, pool.used)
 	q.cells += cells
 	q.bytes += uint64(n)
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, q.cells), max(q.MaxBytes, q.bytes)
@@ -230,8 +234,12 @@ func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colo
 // stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
-	if !q.surely(&p.buffer.Pools[q.Pool], p.buffer, n) {
+	pool := &p.buffer.Pools[q.Pool]
+	if !q.surely(pool, p.buffer, n) {
 		return p.passClosely(i, n, ecnCapable)
+	}
+	if pool.MaxUsed == pool.used {
+		pool.MaxUsed++
 	}
 	if q.MaxBytes < uint64(n) {
 		q.MaxCells, q.MaxBytes = max(q.MaxCells, 1), uint64(n)
@@ -252,11 +260,13 @@ func (q *Queue[T]) surely(pool *Pool, b *Buffer, n uint32) bool {
 func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
-	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable, Green)
+	pool := &p.buffer.Pools[q.Pool]
+	v := q.admit(pool, cells, min(cells, q.Reserved), ecnCapable, Green)
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
 		return v
 	}
+	pool.MaxUsed = max(pool.MaxUsed, pool.used+cells)
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, cells), max(q.MaxBytes, uint64(n))
 	q.passed(uint64(n))
 	if !q.Discipline.Strict {
@@ -286,7 +296,7 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool, colour 
 			q.DroppedFull++
 			return Full
 		}
-		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells-q.Reserved > q.limit(uint64(free)) {
+		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells-q.Reserved > q.Limit.of(uint64(free)) {
 			q.DroppedTail++
 			return Tail
 		}
@@ -320,15 +330,15 @@ func (c *ColourCounts) asked(v Verdict, n uint32) {
 	}
 }
 
-// limit returns the maximum number of cells that the queue may hold beyond its reserved ones.
-func (q *Queue[T]) limit(free uint64) uint64 {
+// of returns the limit, given the number of free cells. There must be one.
+func (l *Limit) of(free uint64) uint64 {
 	switch {
-	case q.Limit.Static:
-		return q.Limit.Cells
-	case q.Limit.Alpha >= 0:
-		return free << q.Limit.Alpha
+	case l.Static:
+		return l.Cells
+	case l.Alpha >= 0:
+		return free << l.Alpha
 	}
-	return free >> -q.Limit.Alpha
+	return free >> -l.Alpha
 }
 
 // hit reports whether WRED hits a packet in the queue's current state.

@@ -80,16 +80,30 @@ func (p *Port[T]) shapeQueue(i int, s Shaper) {
 	p.hold(i)
 }
 
-// hold notes whether its shaper holds a queue.
+// hold notes whether its shaper or a pause holds a queue.
 func (p *Port[T]) hold(i int) {
 	p.held &^= 1 << i
-	if b := p.queues[i].shaper; b != nil && b.owed > 0 {
+	p.pauses &^= 1 << i
+	q := &p.queues[i]
+	if q.paused > p.filled {
+		p.pauses |= 1 << i
+	}
+	if b := q.shaper; b != nil && b.owed > 0 || q.paused > p.filled {
 		p.held |= 1 << i
 	}
 }
 
-// Shaped reports whether the port or one of its queues has a shaper.
-func (p *Port[T]) Shaped() bool { return p.shaped != 0 || p.shaper != nil }
+// Obey sets whether queues of the port may be paused.
+func (p *Port[T]) Obey(on bool) { p.obeys = on }
+
+// Pause holds a queue until a cycle, whatever its shaper. Fill must have been called in this cycle.
+func (p *Port[T]) Pause(i int, until uint64) {
+	p.queues[i].paused = until
+	p.hold(i)
+}
+
+// Shaped reports whether the port or one of its queues has a shaper, or may be paused.
+func (p *Port[T]) Shaped() bool { return p.shaped != 0 || p.shaper != nil || p.obeys }
 
 // Fill adds the tokens of the time up to a cycle, which must not be before that of the last call. It must precede
 // Configure, Shape and, if the port is shaped, Wait and Dequeue.
@@ -99,9 +113,11 @@ func (p *Port[T]) Fill(now uint64) {
 	if p.shaper != nil {
 		p.shaper.fill(cycles)
 	}
-	for rest := p.shaped; rest != 0; rest &= rest - 1 {
+	for rest := p.shaped | p.pauses; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros32(rest)
-		p.queues[i].shaper.fill(cycles)
+		if b := p.queues[i].shaper; b != nil {
+			b.fill(cycles)
+		}
 		p.hold(i)
 	}
 }
@@ -112,13 +128,21 @@ func (p *Port[T]) Wait() (cycles uint64) {
 	if p.busy&^p.held == 0 {
 		cycles = mostParts
 		for rest := p.busy; rest != 0; rest &= rest - 1 {
-			cycles = min(cycles, p.queues[bits.TrailingZeros32(rest)].shaper.wait())
+			cycles = min(cycles, p.queues[bits.TrailingZeros32(rest)].wait(p.filled))
 		}
 	}
 	if p.shaper != nil {
 		cycles = max(cycles, p.shaper.wait())
 	}
 	return cycles
+}
+
+// wait returns the number of cycles until neither its shaper nor a pause holds the queue.
+func (q *Queue[T]) wait(now uint64) (cycles uint64) {
+	if q.shaper != nil {
+		cycles = q.shaper.wait()
+	}
+	return max(cycles, q.paused-min(q.paused, now))
 }
 
 // spend charges a packet of n bytes that leaves queue i to the shapers. A queue that they then hold loses its credit,

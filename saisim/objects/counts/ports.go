@@ -95,6 +95,10 @@ func Ports() map[sai.StatID]Port {
 	} {
 		t[id] = func(*Tally) uint64 { return 0 } // such events cannot happen here
 	}
+	for i := range 8 {
+		t[sai.PortStatPfc0RxPkts+sai.StatID(2*i)] = func(p *Tally) uint64 { return p.Pauses.Rx[i] }
+		t[sai.PortStatPfc0TxPkts+sai.StatID(2*i)] = func(p *Tally) uint64 { return p.Pauses.Tx[i] }
+	}
 	for i := range engine.NumSizes {
 		t[sai.PortStatEtherInPkts64Octets+sai.StatID(i)] = func(p *Tally) uint64 { return p.In.Sizes[i] }
 		t[sai.PortStatEtherOutPkts64Octets+sai.StatID(i)] = func(p *Tally) uint64 { return p.Out.Sizes[i] }

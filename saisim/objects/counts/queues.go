@@ -11,7 +11,7 @@ import (
 const fcsSize = 4
 
 // A Queue reads a statistic of a queue.
-type Queue func(s *engine.QueueState) uint64
+type Queue = func(s *engine.QueueState) uint64
 
 // Queues returns the statistics of queues. Occupancy and watermarks are levels. A cleared watermark begins at
 // the current level.

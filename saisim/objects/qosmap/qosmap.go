@@ -6,15 +6,12 @@ import (
 	"fmt"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/tm"
 )
 
-// Numbers that the chip and its maps share.
-const (
-	TrafficClasses = 16
-	// PriorityGroups is the number of ingress priority groups of a port, one for each priority of PFC.
-	PriorityGroups = 8
-)
+// TrafficClasses is the number of traffic classes of the chip's maps.
+const TrafficClasses = 16
 
 // A Form describes a type of maps.
 type Form struct {
@@ -40,9 +37,9 @@ func Forms(queues uint32) map[sai.Enum]Form {
 		sai.QoSMapTypeDSCPToColor:       {sai.PortAttrQoSDSCPToColorMap, dscp, colour, 64, uint8(tm.Red)},
 		sai.QoSMapTypeDot1pToColor:      {sai.PortAttrQoSDot1pToColorMap, dot1p, colour, 8, uint8(tm.Red)},
 		sai.QoSMapTypeTCToQueue:         {sai.PortAttrQoSTCToQueueMap, tc, queue, TrafficClasses, last},
-		sai.QoSMapTypeTCToPriorityGroup: {sai.PortAttrQoSTCToPriorityGroupMap, tc, group, TrafficClasses, PriorityGroups - 1},
+		sai.QoSMapTypeTCToPriorityGroup: {sai.PortAttrQoSTCToPriorityGroupMap, tc, group, TrafficClasses, config.PriorityGroups - 1},
 		sai.QoSMapTypePfcPriorityToPriorityGroup: {
-			sai.PortAttrQoSPfcPriorityToPriorityGroupMap, pfc, group, 8, PriorityGroups - 1,
+			sai.PortAttrQoSPfcPriorityToPriorityGroupMap, pfc, group, 8, config.PriorityGroups - 1,
 		},
 		sai.QoSMapTypePfcPriorityToQueue: {sai.PortAttrQoSPfcPriorityToQueueMap, pfc, queue, 8, last},
 	}
