@@ -14,7 +14,8 @@ import (
 // isRouted reports whether most packets of the case of a seed are routed. This holds for three seeds of 13. Seeds below
 // 3000, and those that "make outputs" compares with older commits, have no such case.
 func isRouted(seed uint64) bool {
-	return (seed >= 2_000_000 || seed >= 3000 && seed < 10_000 || isAdded(seed) || isVRF(seed) || isBuffered(seed)) && seed%13 < 3
+	return (seed >= 2_000_000 || seed >= 3000 && seed < 10_000 || isAdded(seed) || isVRF(seed) ||
+		isBuffered(seed)) && seed%13 < 3
 }
 
 // routedCases returns n times three cases of the gate in which most packets are routed.
