@@ -25,6 +25,7 @@ const (
 	TableQueue      = engine.TableQueue
 	TableEncap      = engine.TableEncap
 	TableDecap      = engine.TableDecap
+	TableTunnel     = engine.TableTunnel
 )
 
 // A Fork is a copy of a chip at an instant, including frames in flight. It predicts the outcome of packets. Predictions

@@ -52,6 +52,8 @@ type gen struct {
 	extra *rand.Rand
 	// vrfs means that there may be several virtual routers: see isVRF.
 	vrfs bool
+	// subPorts means that there may be sub-ports: see isSubPort.
+	subPorts bool
 	marker
 	clamper
 	analyser

@@ -198,6 +198,7 @@ var lists = []struct {
 	{shortSeed, shortMutants},
 	{streamSeed, streamMutants},
 	{vrfSeed, vrfMutants},
+	{subPortSeed, subPortMutants},
 }
 
 // A trial is a mutant with the source that it changes, its number from 1 on, and the seed of its first case.
