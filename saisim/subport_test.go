@@ -76,8 +76,8 @@ func (r *router) tunnel(pairs ...any) sai.OID {
 		sai.TunnelAttrOverlayInterface, overlay, sai.TunnelAttrUnderlayInterface, overlay)...)
 }
 
-// A packet whose tunnel ends at the chip leaves without its outer header, whose TTL, DSCP and ECN go to the inner one as
-// the tunnel says. RFC 6040, figure 4, has the combinations of ECN.
+// A packet whose tunnel ends at the chip leaves without its outer header. The TTL, DSCP and ECN of that go to the inner
+// one as the tunnel says. RFC 6040, figure 4, has the combinations of ECN.
 func TestTunnelEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

@@ -12,8 +12,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Show returns the function that shows the sub-ports, as SONiC's command does, and the status of each. root is the path
-// of the routing data.
+// Show returns the function that shows the sub-ports and the status of each, much as SONiC's command does. root is the
+// path of the routing data.
 func Show(root string) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		found, err := c.Session.Client.All(ctx, tree.Path(root))
@@ -28,11 +28,11 @@ func Show(root string) func(context.Context, *kit.Call) (*kit.View, error) {
 			_, number, _ := strings.Cut(i.Name(), ".")
 			rows = append(rows, []string{i.Name(), cmp.Or(kit.Configured(i, "vlan"), number),
 				kit.OrDash(kit.Configured(i, "mtu")), cmp.Or(kit.Configured(i, "admin-status"), "up"),
-				"802.1q-encapsulation", kit.OrDash(kit.Title(i.Text("state", "status")))})
+				kit.OrDash(kit.Title(i.Text("state", "status")))})
 		}
 		return kit.TableView(kit.One(root, routing), []kit.Column{
 			kit.Col("Sub port interface", 18, 2), kit.Col("Vlan", 4, 2), kit.Col("MTU", 4, 2), kit.Col("Admin", 5, 2),
-			kit.Col("Type", 20, 2), kit.Col("Status", 7, 0),
+			kit.Col("Status", 7, 0),
 		}, rows, kit.WhyNots(all)), nil
 	}
 }

@@ -81,8 +81,8 @@ type admission struct {
 	lag                      *lag
 	source                   *bridgePort
 	router                   *rif            // set if the port or LAG is a router interface
-	subPorts                 map[uint16]*rif // its sub-ports, by the VLAN of their outer tag; nil or empty means none
-	untagged                 *vlan           // VLAN of an untagged frame that the port may send; nil requires a closer look
+	subPorts                 map[uint16]*rif // its sub-ports, by the VLAN of their outer tag
+	untagged                 *vlan           // VLAN of untagged frames that the port may send; nil requires a closer look
 	untaggedRIF              *rif            // router interface that an untagged frame reaches; nil means none
 	pvid                     uint16
 	priority                 uint8

@@ -13,7 +13,7 @@ const (
 	mostTunnelEnds = 512
 )
 
-// tunnelKind describes tunnels of IP in IP that end at the chip. Nothing enters a tunnel here: no next hop leads to one.
+// tunnelKind describes tunnels of IP in IP that end at the chip. Nothing enters a tunnel: no next hop leads to one.
 func (rt *router) tunnelKind() *kind {
 	return &kind{
 		max: mostTunnels,

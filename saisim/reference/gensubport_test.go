@@ -9,7 +9,8 @@ import (
 	"tamtam/sai"
 )
 
-// isSubPort reports whether the case of a seed may have sub-ports and tunnels that end at the chip. No test used seeds between 70,000 and 80,000 before.
+// isSubPort reports whether the case of a seed may have sub-ports and tunnels that end at the chip. No test used seeds
+// between 70,000 and 80,000 before.
 func isSubPort(seed uint64) bool {
 	return seed >= 70_000 && seed < 80_000 || seed >= 1_000_000_000 && seed%13 == 7
 }

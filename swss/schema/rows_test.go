@@ -362,7 +362,8 @@ func TestInvalidRows(t *testing.T) {
 			`tagging_mode "none": want tagged, untagged or priority_tagged`},
 		{"breakout", "Ethernet0", "brkout_mode=4x25",
 			`brkout_mode "4x25": want a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)`},
-		{"interface", "Eth0", "NULL=NULL", `key "Eth0": want EthernetN, VlanN, PortChannelN, LoopbackN or a sub-port such as EthernetN.M`},
+		{"interface", "Eth0", "NULL=NULL",
+			`key "Eth0": want EthernetN, VlanN, PortChannelN, LoopbackN or a sub-port such as EthernetN.M`},
 		{"interface", "Ethernet0", "vrf_name=blue mac_addr=01:00:00:00:00:01",
 			`mac_addr "01:00:00:00:00:01": want a unicast MAC address such as 52:54:00:12:34:56; vrf_name "blue": want ` +
 				`default, or Vrf and 1 to 12 letters, digits, - or _`},
