@@ -102,7 +102,7 @@ func (g *gen) tunnelled(b []byte, at int) []byte {
 	case 3:
 		proto = pick[byte](g, 4, 41, 47)
 	}
-	b, at = b[:at-2], at
+	b = b[:at-2]
 	tos, ttl := byte(g.IntN(256)), pick[byte](g, 64, 64, 64, 0, 1, 2, 255)
 	if g.chance(65) {
 		words, fragment := 5, pick[uint16](g, 0, 0, 0, 0x4000, 0x4000, 0x4000, 0x4000, 0x2000, 1)
