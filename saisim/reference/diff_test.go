@@ -77,7 +77,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed),
-		vrfs: isVRF(seed), subPorts: isSubPort(seed)}))
+		vrfs: isVRF(seed) || isSubPort(seed) && seed%2 == 1, subPorts: isSubPort(seed)}))
 	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
