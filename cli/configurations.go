@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/cli/buffers"
 	"tamtam/cli/kit"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
@@ -249,6 +250,16 @@ func clearCommands() []*kit.Command {
 	add("copp", reset, kit.Keyword("copp", "Trap groups"), "counters", one(text))
 	add("debug-counters", reset, kit.Keyword("dropcounters", "Drops by SAI's reasons"), one(text))
 	add("flow-groups", reset, "tam", kit.Keyword("flow-groups", "Which packets are meant"), "counters", one(tam.GroupName))
+	buffers.Clears(func(kind, name string, parts ...any) {
+		out = append(out, &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...),
+			Do: func(ctx context.Context, c *kit.Call) error {
+				in := map[string]any{"kind": kind}
+				if name != "" {
+					in["name"] = name
+				}
+				return operate(ctx, c.Session, "clear-counters", in)
+			}})
+	})
 	for _, f := range tam.Features() {
 		if f.Word == "tail-stamping" || f.Word == "table-record" {
 			add(f.Word, reset, "tam", f.Keyword(), "counters", one(text))

@@ -41,14 +41,22 @@ func rowKinds() []rowKind {
 		mapped("DSCP_TO_TC_MAP", "dscp-to-tc-map", "Traffic classes of DSCPs"),
 		mapped("DOT1P_TO_TC_MAP", "dot1p-to-tc-map", "Traffic classes of VLAN priorities"),
 		mapped("TC_TO_QUEUE_MAP", "tc-to-queue-map", "Queues of traffic classes"),
+		mapped("TC_TO_PRIORITY_GROUP_MAP", "tc-to-priority-group-map", "Ingress priority groups of traffic classes"),
+		mapped("MAP_PFC_PRIORITY_TO_QUEUE", "pfc-to-queue-map", "Queues that priorities of flow control pause"),
+		mapped("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc-to-priority-group-map",
+			"Ingress priority groups of priorities of flow control"),
 		rowKind{
 			table: "PORT_QOS_MAP", words: []kit.Element{qos, kit.Keyword("port", "Maps of ports")}, keys: []kit.Element{ports},
-			fields: names("dscp_to_tc_map dot1p_to_tc_map tc_to_queue_map"),
+			fields: names("dscp_to_tc_map dot1p_to_tc_map tc_to_queue_map tc_to_pg_map pfc_to_queue_map pfc_to_pg_map " +
+				"pfc_enable scheduler"),
 		},
 		rowKind{
 			table: "SCHEDULER", words: []kit.Element{qos, kit.Keyword("scheduler", "How a queue shares its port")},
 			keys: []kit.Element{name("Name of the scheduler")}, fields: []rowField{
 				{"type", "How it shares", offered("STRICT", "DWRR", "WRR")}, {"weight", "Of DWRR and WRR, 1 to 100", anything},
+				{"meter_type", "What rates and bursts count", offered("bytes", "packets")},
+				{"pir", "Peak rate per second", anything}, {"pbs", "Burst at the peak rate", anything},
+				{"cir", "Guaranteed rate per second", anything}, {"cbs", "Burst at the guaranteed rate", anything},
 			},
 		},
 		rowKind{
@@ -69,17 +77,31 @@ func rowKinds() []rowKind {
 		rowKind{
 			table: "BUFFER_POOL", words: []kit.Element{buffer, kit.Keyword("pool", "A part of the packet memory")},
 			keys: []kit.Element{name("Name of the pool")}, fields: []rowField{
-				{"type", "Which way", offered("egress", "both")}, {"mode", "How it is shared", offered("dynamic", "static")},
-				{"size", "Octets", anything},
+				{"type", "Which way", offered("egress", "ingress", "both")},
+				{"mode", "How it is shared", offered("dynamic", "static")},
+				{"size", "Octets", anything}, {"xoff", "Octets of headroom that priority groups share", anything},
 			},
 		},
 		rowKind{
-			table: "BUFFER_PROFILE", words: []kit.Element{buffer, kit.Keyword("profile", "How much of a pool a queue may take")},
-			keys: []kit.Element{name("Name of the profile")}, fields: names("pool size dynamic_th static_th"),
+			table: "BUFFER_PROFILE", words: []kit.Element{buffer, kit.Keyword("profile", "How much of a pool each may take")},
+			keys:   []kit.Element{name("Name of the profile")},
+			fields: names("pool size dynamic_th static_th xoff xon xon_offset"),
 		},
 		rowKind{
 			table: "BUFFER_QUEUE", words: []kit.Element{buffer, kit.Keyword("queue", "Buffer profile of queues")},
 			keys: []kit.Element{ports, queues}, fields: names("profile"),
+		},
+		rowKind{
+			table: "BUFFER_PG", words: []kit.Element{buffer,
+				kit.Keyword("priority-group", "Buffer profile of priority groups")},
+			keys: []kit.Element{ports,
+				kit.Arg("groups", &kit.Kind{Label: "<N | N-M>", Parse: kit.ParseName}, "Priority groups")},
+			fields: names("profile"),
+		},
+		rowKind{
+			table: "WATERMARK_TABLE", words: words2("watermark", "Most octets held"),
+			keys:   []kit.Element{kit.Arg("name", offered("TELEMETRY_INTERVAL"), "What is set")},
+			fields: []rowField{{"interval", "Seconds after which the periodic watermarks begin again", anything}},
 		},
 		rowKind{
 			table: "MIRROR_SESSION", words: words2("mirror-session", "Copies of packets"),
@@ -132,7 +154,7 @@ func rowKinds() []rowKind {
 			fields: names("object_names object_counters")},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
-			keys: []kit.Element{name("PORT, RIF, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},
+			keys: []kit.Element{name("PORT, RIF, QUEUE, QUEUE_WATERMARK, PG_WATERMARK, PG_DROP, ACL, ...")},
 			fields: []rowField{
 				{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
 				{"POLL_INTERVAL", "Milliseconds", anything},

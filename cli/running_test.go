@@ -231,6 +231,13 @@ func (c *configRoll) others() {
 		c.set("BUFFER_PROFILE", "b", "pool", "p", "size", c.of("", "0"), "dynamic_th", c.of("-1", "3"))
 	})
 	c.some(1, func(int) { c.set("BUFFER_QUEUE", "Ethernet0|3-4", "profile", "b") })
+	c.some(1, func(int) { c.set("BUFFER_PG", "Ethernet0|3-4", "profile", "b") })
+	c.some(1, func(int) { c.set("WATERMARK_TABLE", "TELEMETRY_INTERVAL", "interval", c.n(1, 99)) })
+	for _, table := range []string{
+		"TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+	} {
+		c.some(1, func(int) { c.set(table, "m", c.n(0, 7), c.n(0, 7)) })
+	}
 	c.some(1, func(int) {
 		c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type",
 			c.of("", "0x88be"))

@@ -7,6 +7,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
+	"tamtam/cli/buffers"
 	"tamtam/cli/kit"
 	"tamtam/cli/subport"
 	"tamtam/cli/tam"
@@ -82,6 +83,7 @@ func showCommands() []*kit.Command {
 	add(showQueues, "show", kit.Keyword("queue", "Egress queues"), "counters", kit.Maybe(iface, "Only of this port"))
 	add(showSchedulers, "show", kit.Keyword("qos", "Quality of service"),
 		kit.Keyword("scheduler", "How queues are served"))
+	buffers.Shows(add)
 	add(showCOPP, "show", kit.Keyword("copp", "What goes to the CPU, and how much of it"))
 	add(showMirrorSessions, "show", kit.Keyword("mirror-session", "SPAN and ERSPAN sessions"))
 	drops := kit.Keyword("dropcounters", "Drops by SAI's reasons")

@@ -98,7 +98,9 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 			`"fdb":{"state":{"aging-time":600}},"lldp":{"interfaces":{"interface":[{"name":"Ethernet0",`+
 			`"neighbors":{"neighbor":[{"id":"1","state":{"id":"1"}}]}}]}}}`)
 	s.server.load(t,
-		`{"queues":{"queue":[{"name":"Ethernet0:0"}]},"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]},`+
+		`{"queues":{"queue":[{"name":"Ethernet0:0"}]},"priority-groups":{"priority-group":[{"name":"Ethernet0:3"}]},`+
+			`"buffer-pools":{"buffer-pool":[{"name":"in"}]},"flow-control":{"ports":{"port":[{"name":"Ethernet0"}]}},`+
+			`"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]},`+
 			`"copp":{"groups":{"group":[{"name":"g","state":{"name":"g"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m",`+
 			`"state":{"name":"m"}}]}}`)
 	for _, name := range []string{"altmark", "flymon", "tablerecord", "health"} {
@@ -240,7 +242,8 @@ func rowsAreShown(t *testing.T, command, shown, list string, v any) {
 
 // composed holds the lists whose keys are shown in parts or in other words: an alarm's as resource and kind, a queue's
 // as port and number, a route's network, a feature by its keyword. The chip of a platform is counted.
-var composed = map[string]bool{"alarm": true, "queue": true, "feature": true, "component": true, "address": true}
+var composed = map[string]bool{"alarm": true, "queue": true, "priority-group": true,
+	"feature": true, "component": true, "address": true}
 
 // derived holds the words that commands compute from their data: numbers in other units, with fewer digits or in
 // hexadecimal, times of day, the network of an address, and names that SONiC composes of a word and a number.
@@ -248,7 +251,7 @@ var derived = func() map[string]bool {
 	words := map[string]bool{}
 	for _, w := range strings.Fields("0x12345678 0x86dd 3.1235 61.8 72.0 86.5 2.5 0.10 1/8 100ms 1s 20ns 5.12µs 2023 11 " +
 		"14t22:13:29.000000801z 15t12:00:00z 15t11:59:58z 25g 1x100g vlan10 6343 l4 m1 0 1 10.0.0.0/24 2001:db8::/64 " +
-		"00:11:22:00:00:00/ff:ff:ff:00:00:00") {
+		"00:11:22:00:00:00/ff:ff:ff:00:00:00 uc0 pg0 pg1 pg2 pg3") {
 		words[w] = true
 	}
 	return words

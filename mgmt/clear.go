@@ -27,17 +27,20 @@ type counted struct {
 	names string // the hash that maps names to row keys; empty means that the keys of the table are the names
 	only  string // the prefix that names must have; users give names without it
 	off   string // the prefix of names that belong to another kind
+	of    string // the prefix of the fields, if others of the row belong to another kind
 }
 
 var countedKinds = map[string][]counted{
 	"interfaces": {{table: schema.CountersTable, names: schema.CountersPortNameMap},
 		{table: schema.CountersTable, names: schema.CountersLAGNameMap}, {db: swss.StateDB, table: schema.StateWire}},
-	"queues":        {{table: schema.CountersTable, names: schema.CountersQueueNameMap}},
-	"acl":           {{table: schema.CountersTable, names: schema.CountersACLRuleMap, off: schema.TAMTable + ":"}},
-	"flow-groups":   {{table: schema.CountersTable, names: schema.CountersACLRuleMap, only: schema.TAMTable + ":"}},
-	"copp":          {{table: schema.CountersTable, names: schema.CountersPolicerNameMap}},
-	"tail-stamping": {{table: schema.CountersTailStamp}},
-	"table-record":  {{table: schema.CountersRecord}},
+	"queues":          {{table: schema.CountersTable, names: schema.CountersQueueNameMap}},
+	"acl":             {{table: schema.CountersTable, names: schema.CountersACLRuleMap, off: schema.TAMTable + ":"}},
+	"flow-groups":     {{table: schema.CountersTable, names: schema.CountersACLRuleMap, only: schema.TAMTable + ":"}},
+	"priority-groups": {{table: schema.CountersTable, names: schema.CountersPGNameMap}},
+	"flow-control":    {{table: schema.CountersTable, names: schema.CountersPortNameMap, of: "SAI_PORT_STAT_PFC_"}},
+	"copp":            {{table: schema.CountersTable, names: schema.CountersPolicerNameMap}},
+	"tail-stamping":   {{table: schema.CountersTailStamp}},
+	"table-record":    {{table: schema.CountersRecord}},
 }
 
 // counts reports whether a field of a row is a counter, as opposed to a level or a size.
@@ -50,6 +53,7 @@ func counts(field string) bool {
 type countedRow struct {
 	db  *swss.DB
 	key string
+	of  string // the prefix of the counters, if the others of the row stay
 }
 
 // A clearInput is the input of the operation clear-counters.
@@ -59,9 +63,13 @@ type clearInput struct {
 }
 
 func (s *archiver) clearCounters(ctx context.Context, _ string, in clearInput) error {
+	if op := clearedTables[in.Kind]; op != "" {
+		return s.clearWatermarks(ctx, op, in.Name)
+	}
 	kinds := []string{in.Kind}
 	if in.Kind == "all" {
 		kinds = slices.Sorted(maps.Keys(countedKinds))
+		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "flow-control" }) // parts of "interfaces"
 	}
 	at := s.now().UTC().Format(time.RFC3339Nano)
 	if in.Kind == debugKind || in.Kind == "all" && in.Name == "" {
@@ -73,7 +81,7 @@ func (s *archiver) clearCounters(ctx context.Context, _ string, in clearInput) e
 	for _, kind := range kinds {
 		if countedKinds[kind] == nil {
 			return status.Errorf(codes.InvalidArgument, "kind is %q, want all or one of %s", kind,
-				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", ")+" or "+debugKind)
+				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", ")+", watermarks, persistent-watermarks or "+debugKind)
 		}
 		for _, c := range countedKinds[kind] {
 			db := s.reader.Redis.DB(cmp.Or(c.db, swss.CountersDB))
@@ -82,7 +90,7 @@ func (s *archiver) clearCounters(ctx context.Context, _ string, in clearInput) e
 				return tree.Unavailable(err)
 			}
 			for _, key := range found {
-				keys = append(keys, countedRow{db, key})
+				keys = append(keys, countedRow{db, key, c.of})
 			}
 		}
 	}
@@ -163,7 +171,7 @@ func (s *archiver) rememberCounters(ctx context.Context, db *swss.DB, keys []cou
 			for j < len(c) && c[j].db == c[i].db {
 				j++
 			}
-			if values, err = appendCounts(ctx, values, c[i:j], at); err != nil {
+			if values, err = s.appendCounts(ctx, values, c[i:j], at); err != nil {
 				return err
 			}
 			i = j
@@ -177,7 +185,7 @@ func (s *archiver) rememberCounters(ctx context.Context, db *swss.DB, keys []cou
 
 // appendCounts reads rows of one database. For each row it appends the key, and the row's counters as JSON, which
 // includes the time at.
-func appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
+func (s *archiver) appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
 	keys := make([]string, len(of))
 	for i, r := range of {
 		keys[i] = r.key
@@ -188,8 +196,20 @@ func appendCounts(ctx context.Context, values []any, of []countedRow, at string)
 	}
 	for i, r := range of {
 		was := rows[i]
-		maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
-		was[fetch.ClearedAt] = at
+		maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) || !strings.HasPrefix(f, r.of) })
+		if r.of != "" {
+			before, err := s.reader.Redis.DB(swss.CountersDB).Client().HGet(ctx, fetch.ClearedKey, r.key).Result()
+			if err != nil && err != redis.Nil {
+				return nil, err
+			}
+			for f, v := range tree.JSONFields(before) {
+				if !strings.HasPrefix(f, r.of) {
+					was[f] = v // with the time of an earlier clearing, which is that of the other counters
+				}
+			}
+		} else {
+			was[fetch.ClearedAt] = at
+		}
 		text, err := json.Marshal(was)
 		if err != nil {
 			return nil, err
@@ -197,4 +217,25 @@ func appendCounts(ctx context.Context, values []any, of []countedRow, at string)
 		values = append(values, r.key, text)
 	}
 	return values, nil
+}
+
+// clearedTables holds the first word of the request that clears watermarks, by kind.
+var clearedTables = map[string]string{"watermarks": "USER", "persistent-watermarks": "PERSISTENT"}
+
+// clearWatermarks requests the clearing of a watermark of a table, or of all of them, as SONiC's watermarkstat does.
+func (s *archiver) clearWatermarks(ctx context.Context, op, name string) error {
+	words := []string{name}
+	if name == "" {
+		words = schema.WatermarkWords()
+	} else if !slices.Contains(schema.WatermarkWords(), name) {
+		return status.Errorf(codes.InvalidArgument, "name is %q, want one of %s", name,
+			strings.Join(schema.WatermarkWords(), ", "))
+	}
+	producer := swss.NewNotificationProducer(s.reader.Redis.DB(swss.ApplDB), schema.ClearWatermarkChannel)
+	for _, what := range words {
+		if _, err := producer.Send(ctx, op, what, nil); err != nil {
+			return tree.Unavailable(err)
+		}
+	}
+	return nil
 }

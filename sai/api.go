@@ -57,6 +57,25 @@ type Checker interface {
 	CheckSet(k Key, a Attr) error
 }
 
+// A ReadClearer is an [API] that reads counters and clears them at one instant, as sai_get_..._stats_ext does with
+// SAI_STATS_MODE_READ_AND_CLEAR. With two calls, what is counted between them would be lost.
+type ReadClearer interface {
+	// StatsAndClear returns the counters in the order of ids.
+	StatsAndClear(ctx context.Context, k Key, ids []StatID) ([]uint64, error)
+}
+
+// StatsAndClear returns counters and clears them: at one instant if a is a [ReadClearer].
+func StatsAndClear(ctx context.Context, a API, k Key, ids []StatID) ([]uint64, error) {
+	if both, ok := a.(ReadClearer); ok {
+		return both.StatsAndClear(ctx, k, ids)
+	}
+	values, err := a.Stats(ctx, k, ids)
+	if err != nil {
+		return nil, err
+	}
+	return values, a.ClearStats(ctx, k, ids)
+}
+
 // A StreamedStat is a statistic that can be streamed, with the least interval between two values.
 type StreamedStat struct {
 	ID    StatID

@@ -31,6 +31,8 @@ type Gate struct {
 var (
 	_ API     = (*Gate)(nil)
 	_ Checker = (*Gate)(nil)
+
+	_ ReadClearer = (*Gate)(nil)
 )
 
 // CheckCreate implements [Checker]. Nothing is refused if the other API is none.
@@ -175,6 +177,16 @@ func (g *Gate) ClearStats(ctx context.Context, k Key, ids []StatID) error {
 		return err
 	}
 	return g.API.ClearStats(ctx, k, ids)
+}
+
+// StatsAndClear implements [ReadClearer].
+func (g *Gate) StatsAndClear(ctx context.Context, k Key, ids []StatID) ([]uint64, error) {
+	for _, op := range []Op{OpStats, OpClearStats} {
+		if err := g.Refuse(ctx, op, k.Type); err != nil {
+			return nil, err
+		}
+	}
+	return StatsAndClear(ctx, g.API, k, ids)
 }
 
 // FlushFDB implements [API].

@@ -142,6 +142,17 @@ func (c *api) Stats(_ context.Context, k sai.Key, ids []sai.StatID) ([]uint64, e
 	return c.objects.Stats(k, ids)
 }
 
+// StatsAndClear implements [sai.ReadClearer].
+func (c *api) StatsAndClear(_ context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	values, err := c.objects.Stats(k, ids)
+	if err != nil {
+		return nil, err
+	}
+	return values, c.objects.ClearStats(k, ids)
+}
+
 // ClearStats implements [sai.API].
 func (c *api) ClearStats(_ context.Context, k sai.Key, ids []sai.StatID) error {
 	c.mu.Lock()

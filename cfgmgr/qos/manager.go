@@ -23,9 +23,10 @@ import (
 // tables contains the tables of CONFIG_DB that the manager forwards. Each comes after the tables that its rows refer
 // to. In APPL_DB and STATE_DB their names end in _TABLE.
 var tables = []string{
-	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgScheduler, schema.CfgWRED,
+	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgTCToPG, schema.CfgPFCToQueue,
+	schema.CfgPFCToPG, schema.CfgScheduler, schema.CfgWRED,
 	schema.CfgBufferPool, schema.CfgBufferProfile,
-	schema.CfgPortQoS, schema.CfgQueue, schema.CfgBufferQueue,
+	schema.CfgPortQoS, schema.CfgQueue, schema.CfgBufferQueue, schema.CfgBufferPG,
 	schema.CfgMirrorSession,
 }
 
@@ -70,8 +71,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 
 // decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
-	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, idle: map[ref]bool{},
-		owner: map[string]string{}, refused: m.refused}
+	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, pools: map[string]schema.BufferPool{},
+		profiles: map[string]schema.BufferPool{}, owner: map[string]string{}, refused: m.refused}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
 		d.there[t] = map[string]bool{}
 		for key, fields := range m.rows[t] {
@@ -102,9 +103,11 @@ func (m *Manager) decide(context.Context) error {
 type decision struct {
 	out   *forward.Output
 	rows  forward.Tables
-	there map[string]map[string]bool // rows that were accepted, by table
-	idle  map[ref]bool               // valid rows without effect: buffer pools for ingress, and their profiles
-	owner map[string]string          // owner of each thing that only one row can own, such as a queue
+	there map[string]map[string]bool   // rows that were accepted, by table
+	pools map[string]schema.BufferPool // accepted buffer pools, by name
+	// profiles holds the pool of each accepted buffer profile, by the profile's name.
+	profiles map[string]schema.BufferPool
+	owner    map[string]string // owner of each thing that only one row can own, such as a queue
 	// refused holds why the ASIC has refused traps, by id.
 	refused map[string]string
 }
@@ -161,7 +164,8 @@ func (d *decision) parse(
 ) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
 	check = func() verdict { return verdict{} }
 	switch table {
-	case schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue:
+	case schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgTCToPG, schema.CfgPFCToQueue,
+		schema.CfgPFCToPG:
 		row, err = schema.ParseQoSMap(table, key, fields)
 	case schema.CfgScheduler:
 		row, err = schema.ParseScheduler(key, fields)
@@ -169,25 +173,32 @@ func (d *decision) parse(
 		row, err = schema.ParseWRED(key, fields)
 	case schema.CfgBufferPool:
 		p, e := schema.ParseBufferPool(key, fields)
-		row, err, check = p, e, func() verdict { return d.effect(ref{table, key}, p.Ingress, "a pool for ingress") }
+		row, err, check = p, e, func() verdict {
+			d.pools[key] = p
+			return verdict{}
+		}
 	case schema.CfgBufferProfile:
 		p, e := schema.ParseBufferProfile(key, fields)
-		row, err, check = p, e, func() verdict {
-			pool := ref{schema.CfgBufferPool, p.Pool}
-			return cmp.Or(d.effect(ref{table, key}, d.idle[pool], "a profile of a pool for ingress"), d.named(pool))
-		}
+		row, err, check = p, e, func() verdict { return d.bufferProfile(key, p) }
 	case schema.CfgPortQoS:
 		p, e := schema.ParsePortQoS(key, fields)
 		row, err, check = p, e, func() verdict { return d.portQoS(key, p) }
 	case schema.CfgQueue:
 		q, e := schema.ParseQueue(key, fields)
 		row, err, check = q, e, func() verdict {
-			return d.queues(table, key, q.QueueKey, ref{schema.CfgScheduler, q.Scheduler}, ref{schema.CfgWRED, q.WRED})
+			return d.parts("queue", key, q.QueueKey, ref{schema.CfgScheduler, q.Scheduler}, ref{schema.CfgWRED, q.WRED})
 		}
 	case schema.CfgBufferQueue:
 		q, e := schema.ParseBufferQueue(key, fields)
 		row, err, check = q, e, func() verdict {
-			return d.queues(table, key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile})
+			return cmp.Or(d.side(q.Profile, false),
+				d.parts("the buffer of queue", key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile}))
+		}
+	case schema.CfgBufferPG:
+		g, e := schema.ParseBufferPG(key, fields)
+		row, err, check = g, e, func() verdict {
+			return cmp.Or(d.side(g.Profile, true),
+				d.parts("the buffer of priority group", key, g.QueueKey, ref{schema.CfgBufferProfile, g.Profile}))
 		}
 	case schema.CfgMirrorSession:
 		m, e := schema.ParseMirrorSession(key, fields)
@@ -202,25 +213,45 @@ type ref struct{ table, name string }
 // kinds contains the names of tables for operators.
 var kinds = map[string]string{
 	schema.CfgDSCPToTC: "DSCP to TC map", schema.CfgDot1pToTC: "dot1p to TC map", schema.CfgTCToQueue: "TC to queue map",
+	schema.CfgTCToPG: "TC to priority group map", schema.CfgPFCToQueue: "PFC priority to queue map",
+	schema.CfgPFCToPG:   "PFC priority to priority group map",
 	schema.CfgScheduler: "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
 	schema.CfgBufferProfile: "buffer profile", schema.CfgPort: "port", schema.CfgPortChannel: "PortChannel",
 }
 
-// effect returns the verdict for a valid row that may have no effect, and records such a row.
-func (d *decision) effect(row ref, none bool, what string) verdict {
-	if !none {
-		return verdict{}
+// bufferProfile checks that the pool of a profile exists. Only priority groups have thresholds of flow control.
+func (d *decision) bufferProfile(key string, p schema.BufferProfile) verdict {
+	if v := d.named(ref{schema.CfgBufferPool, p.Pool}); v != (verdict{}) {
+		return v
 	}
-	d.idle[row] = true
-	return verdict{schema.StatusActive, "not applied: packets are held at egress, so " + what + " has no effect"}
+	pool := d.pools[p.Pool]
+	for _, f := range []struct {
+		name  string
+		bytes uint64
+	}{{"xoff", p.Xoff}, {"xon", p.Xon}, {"xon_offset", p.XonOffset}} {
+		if f.bytes > 0 && !pool.Ingress {
+			return verdict{schema.StatusFailed, fmt.Sprintf(
+				"%s \"%d\": want 0 or no such field: buffer pool %q is not for ingress", f.name, f.bytes, p.Pool)}
+		}
+	}
+	d.profiles[key] = pool
+	return verdict{}
 }
 
-// named checks that the rows which a row names exist and have an effect.
+// side checks that a profile is of a pool for ingress or for egress. One that does not exist passes.
+func (d *decision) side(profile string, ingress bool) verdict {
+	pool, there := d.profiles[profile]
+	if !there || pool.Both || pool.Ingress == ingress {
+		return verdict{}
+	}
+	sides := map[bool]string{true: "ingress", false: "egress"}
+	return verdict{schema.StatusFailed, fmt.Sprintf("%s %q is for %s: want one for %s",
+		kinds[schema.CfgBufferProfile], profile, sides[!ingress], sides[ingress])}
+}
+
+// named checks that the rows which a row names exist.
 func (d *decision) named(refs ...ref) verdict {
 	for _, r := range refs {
-		if d.idle[r] {
-			return verdict{schema.StatusFailed, fmt.Sprintf("%s %q is for ingress: want one for egress", kinds[r.table], r.name)}
-		}
 		if r.name != "" && !d.there[r.table][r.name] {
 			return verdict{schema.StatusPending, fmt.Sprintf("%s %q does not exist", kinds[r.table], r.name)}
 		}
@@ -257,7 +288,9 @@ func (d *decision) reserve(key string, things ...string) verdict {
 
 func (d *decision) portQoS(key string, p schema.PortQoS) verdict {
 	refs := append(portRefs(p.Ports),
-		ref{schema.CfgDSCPToTC, p.DSCPToTC}, ref{schema.CfgDot1pToTC, p.Dot1pToTC}, ref{schema.CfgTCToQueue, p.TCToQueue})
+		ref{schema.CfgDSCPToTC, p.DSCPToTC}, ref{schema.CfgDot1pToTC, p.Dot1pToTC}, ref{schema.CfgTCToQueue, p.TCToQueue},
+		ref{schema.CfgTCToPG, p.TCToPG}, ref{schema.CfgPFCToPG, p.PFCToPG}, ref{schema.CfgPFCToQueue, p.PFCToQ},
+		ref{schema.CfgScheduler, p.Scheduler})
 	if v := d.named(refs...); v != (verdict{}) {
 		return v
 	}
@@ -268,13 +301,10 @@ func (d *decision) portQoS(key string, p schema.PortQoS) verdict {
 	return d.reserve(key, things...)
 }
 
-func (d *decision) queues(table, key string, k schema.QueueKey, refs ...ref) verdict {
+// parts checks a row about queues or priority groups, and reserves them.
+func (d *decision) parts(what, key string, k schema.QueueKey, refs ...ref) verdict {
 	if v := d.named(append(portRefs(k.Ports), refs...)...); v != (verdict{}) {
 		return v
-	}
-	what := "queue"
-	if table == schema.CfgBufferQueue {
-		what = "the buffer of queue"
 	}
 	var things []string
 	for _, port := range k.Ports {

@@ -258,10 +258,12 @@ func (r RandomConfig) qos(ports string) (string, swss.FieldValues) {
 		return "TC_TO_QUEUE_MAP|A", swss.FieldValues{"1": r.Pick("1", "2", "15"), "5": "3"}
 	case 3:
 		return "PORT_QOS_MAP|" + ports, swss.FieldValues{"dscp_to_tc_map": r.Pick("A", "B"),
-			r.Pick("tc_to_queue_map", "dot1p_to_tc_map", "pfc_enable"): "A"}
+			r.Pick("tc_to_queue_map", "dot1p_to_tc_map", "tc_to_pg_map", "pfc_to_queue_map"): "A",
+			r.Pick("pfc_enable", "pfc_to_pg_map"):                                            r.Pick("3,4", "A")}
 	case 4:
 		return "SCHEDULER|" + r.Pick("S1", "S2"),
-			swss.FieldValues{"type": r.Pick("STRICT", "DWRR", "WRR", "NONE"), "weight": r.Pick("1", "14", "200")}
+			swss.FieldValues{"type": r.Pick("STRICT", "DWRR", "WRR", "NONE"), "weight": r.Pick("1", "14", "200"),
+				r.Pick("pir", "meter_type"): r.Pick("125000000", "bytes")}
 	case 5:
 		return "WRED_PROFILE|W", swss.FieldValues{
 			"ecn": r.Pick("ecn_all", "ecn_none", "ecn_red"), "wred_green_enable": r.Pick("true", "false"),
@@ -276,8 +278,16 @@ func (r RandomConfig) qos(ports string) (string, swss.FieldValues) {
 			"mode": r.Pick("dynamic", "static"), "size": r.Pick("20000", "40000")}
 	case 8:
 		return "BUFFER_PROFILE|" + r.Pick("F1", "F2"),
-			swss.FieldValues{"pool": "P", "size": r.Pick("0", "1000"), r.Pick("dynamic_th", "static_th"): r.Pick("1", "3000")}
+			swss.FieldValues{"pool": "P", "size": r.Pick("0", "1000"), r.Pick("dynamic_th", "static_th"): r.Pick("1", "3000"),
+				r.Pick("xoff", "headroom_type"): r.Pick("1000", "0")}
 	case 9:
+		switch r.IntN(4) {
+		case 0:
+			return "BUFFER_PG|" + queues, swss.FieldValues{"profile": r.Pick("F1", "F2")}
+		case 1:
+			return r.Pick("TC_TO_PRIORITY_GROUP_MAP|A", "MAP_PFC_PRIORITY_TO_QUEUE|A", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|A"),
+				swss.FieldValues{r.Pick("3", "8"): r.Pick("3", "7", "8")}
+		}
 		return "BUFFER_QUEUE|" + queues, swss.FieldValues{"profile": r.Pick("F1", "F2")}
 	default:
 		if r.IntN(2) == 0 {

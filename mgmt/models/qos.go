@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/models/kit"
+	"tamtam/mgmt/models/qos"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -26,8 +27,8 @@ func qosModule() tree.Module {
 	schedulers, sessions := outcome(schema.AppScheduler), outcome(schema.AppMirrorSession)
 	groups := outcome(schema.AppCOPP)
 	schedulers.Leaves, groups.Leaves = schedulers.Leaves[:2], groups.Leaves[:2]
-	return tree.Module{Name: "tamtam-qos", Groups: []tree.Group{
-		{Path: "/queues/queue", Rows: []tree.Row{queue}},
+	return tree.Module{Name: "tamtam-qos", Groups: append(qos.BufferGroups(), []tree.Group{
+		{Path: "/queues/queue", Rows: append([]tree.Row{queue}, qos.QueueWatermarks()...)},
 		{Path: "/schedulers/scheduler", Rows: []tree.Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgScheduler, Key: "{name}", Entry: true,
@@ -50,7 +51,7 @@ func qosModule() tree.Module {
 			},
 			sessions,
 		}},
-	}}
+	}...)}
 }
 
 // coppRows returns the rows of a group of traps: its configuration, its target state, and the counters of its policer.

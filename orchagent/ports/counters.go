@@ -31,6 +31,10 @@ var wantedStats = []sai.StatID{
 	sai.PortStatEtherOutPkts1024To1518Octets, sai.PortStatEtherOutPkts1519To2047Octets,
 	sai.PortStatEtherOutPkts2048To4095Octets, sai.PortStatEtherOutPkts4096To9216Octets,
 	sai.PortStatEtherOutPkts9217To16383Octets,
+	sai.PortStatPfc0RxPkts, sai.PortStatPfc1RxPkts, sai.PortStatPfc2RxPkts, sai.PortStatPfc3RxPkts,
+	sai.PortStatPfc4RxPkts, sai.PortStatPfc5RxPkts, sai.PortStatPfc6RxPkts, sai.PortStatPfc7RxPkts,
+	sai.PortStatPfc0TxPkts, sai.PortStatPfc1TxPkts, sai.PortStatPfc2TxPkts, sai.PortStatPfc3TxPkts,
+	sai.PortStatPfc4TxPkts, sai.PortStatPfc5TxPkts, sai.PortStatPfc6TxPkts, sai.PortStatPfc7TxPkts,
 }
 
 // portStats returns the wanted statistics that the ASIC has. If one statistic were missing, reading all of them would

@@ -95,14 +95,33 @@ func (o *Orch) change(ctx context.Context, have *object, sets []sai.Attr) error 
 	return nil
 }
 
-// bind sets the attributes of ports and queues that differ. It first resets those without a target.
+// value returns what an attribute is to be set to, or nil if that does not exist yet or any more.
+func (o *Orch) value(p *plan, b bind) sai.Value {
+	if b.value != nil {
+		return b.value
+	}
+	if to := o.target(p, b.to); to != nil {
+		return to.key.OID
+	}
+	return nil
+}
+
+// unbound returns the value of an attribute that no row sets.
+func unbound(bound sai.Value) sai.Value {
+	if _, isObject := bound.(sai.OID); isObject {
+		return sai.NullOID
+	}
+	return sai.Uint(0)
+}
+
+// bind sets the attributes of ports, queues and priority groups that differ. It first resets those without a target.
 func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, s := range sortedAttrs(o.bound) {
 		b, wanted := p.binds[s]
-		if wanted && o.target(p, b.to) != nil {
+		if wanted && o.value(p, b) != nil {
 			continue
 		}
-		err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: sai.NullOID})
+		err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: unbound(o.bound[s])})
 		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
 			o.log.Error("an attribute could not be cleared", "object", s.key.OID.String(), "attr", s.attr.String(), "err", err)
 			o.ledger.Again()
@@ -112,17 +131,17 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 	for _, s := range sortedAttrs(p.binds) {
 		b := p.binds[s]
-		to := o.target(p, b.to)
+		to := o.value(p, b)
 		switch {
 		case o.ledger.Refused(b.by):
 		case to == nil:
 			o.ledger.Why[b.by] = orch.Wait(b.to.Table, b.to.Key, "%s %s is not in the ASIC", b.to.Table, b.to.Key)
-		case o.bound[s] != to.key.OID:
-			if err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: to.key.OID}); err != nil {
+		case o.bound[s] != to:
+			if err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: to}); err != nil {
 				o.ledger.Fail(b.by, fmt.Sprintf("set %s of %s", s.attr, s.key.OID), err)
 				continue
 			}
-			o.bound[s] = to.key.OID
+			o.bound[s] = to
 		}
 	}
 }
@@ -162,6 +181,11 @@ func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
 		}
 		return cmp.Or(cmp.Compare(pool(a), pool(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.OID, b.OID))
 	})
+	if err := o.counts.stopPolling(ctx); err != nil { // syncd must not read an object that does not exist
+		o.log.Error("counters of buffer pools are still polled", "err", err)
+		o.ledger.Again()
+		return false
+	}
 	list := o.garbage
 	o.garbage = nil
 	for _, k := range list {

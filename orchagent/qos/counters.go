@@ -13,25 +13,49 @@ import (
 	"tamtam/swss/schema"
 )
 
-// flexGroups contains the flex counter groups of queues and their default intervals, as in SONiC. FLEX_COUNTER_TABLE
-// overrides the intervals.
-var flexGroups = []flexGroup{
-	{FlexGroup: orch.FlexGroup{Row: "QUEUE", Name: "QUEUE_STAT_COUNTER", Default: schema.DefaultPoll("QUEUE")},
-		wanted: []sai.StatID{
+// countedKinds contains the kinds of objects that are counted, with their flex counter groups, as in SONiC.
+// FLEX_COUNTER_TABLE overrides the intervals.
+var countedKinds = [...]countedKind{
+	queueKind: {
+		object: sai.ObjectTypeQueue, field: "QUEUE_COUNTER_ID_LIST",
+		maps: []string{schema.CountersQueueNameMap, schema.CountersQueuePortMap, schema.CountersQueueIndexMap,
+			schema.CountersQueueTypeMap},
+		groups: []flexGroup{pollGroup("QUEUE",
 			sai.QueueStatPackets, sai.QueueStatBytes, sai.QueueStatDroppedPackets, sai.QueueStatDroppedBytes,
 			sai.QueueStatWREDDroppedPackets, sai.QueueStatWREDDroppedBytes,
 			sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
-			sai.QueueStatCurrOccupancyBytes,
-		}},
-	{FlexGroup: orch.FlexGroup{Row: "QUEUE_WATERMARK", Name: "QUEUE_WATERMARK_STAT_COUNTER",
-		Default: schema.DefaultPoll("QUEUE_WATERMARK")},
-		wanted: []sai.StatID{
-			sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes,
-		}},
+			sai.QueueStatCurrOccupancyBytes),
+			pollGroup("QUEUE_WATERMARK", sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes)},
+	},
+	groupKind: {
+		object: sai.ObjectTypeIngressPriorityGroup, field: "PG_COUNTER_ID_LIST",
+		maps: []string{schema.CountersPGNameMap, schema.CountersPGPortMap, schema.CountersPGIndexMap},
+		groups: []flexGroup{pollGroup("PG_DROP", sai.IngressPriorityGroupStatDroppedPackets),
+			pollGroup("PG_WATERMARK", sai.IngressPriorityGroupStatSharedWatermarkBytes,
+				sai.IngressPriorityGroupStatXoffRoomWatermarkBytes)},
+	},
+	poolKind: {
+		object: sai.ObjectTypeBufferPool, field: "BUFFER_POOL_COUNTER_ID_LIST",
+		maps: []string{schema.CountersPoolNameMap},
+		groups: []flexGroup{pollGroup("BUFFER_POOL_WATERMARK", sai.BufferPoolStatWatermarkBytes,
+			sai.BufferPoolStatXoffRoomWatermarkBytes)},
+	},
 }
 
-// queueField is the field of FLEX_COUNTER_TABLE that lists the statistics.
-const queueField = "QUEUE_COUNTER_ID_LIST"
+// The kinds of counted objects.
+const (
+	queueKind = iota
+	groupKind
+	poolKind
+)
+
+// A countedKind is a kind of objects whose counters are polled.
+type countedKind struct {
+	object sai.ObjectType
+	field  string   // the field of FLEX_COUNTER_TABLE in FLEX_COUNTER_DB that lists the statistics
+	maps   []string // the maps in COUNTERS_DB; the first has the objects by name, the others values by object
+	groups []flexGroup
+}
 
 // A flexGroup is a flex counter group with its statistics.
 type flexGroup struct {
@@ -40,42 +64,147 @@ type flexGroup struct {
 	ids    []string // statistics of wanted that the ASIC supports
 }
 
-// counters maintains the queue maps in COUNTERS_DB, and which queues are polled. Changes are collected until flush
-// writes them.
+// pollGroup returns the group of a row of FLEX_COUNTER_TABLE, with SONiC's name and interval.
+func pollGroup(row string, wanted ...sai.StatID) flexGroup {
+	return flexGroup{FlexGroup: orch.FlexGroup{Row: row, Name: row + "_STAT_COUNTER", Default: schema.DefaultPoll(row)},
+		wanted: wanted}
+}
+
+// counts are the counters of all kinds of objects.
+type counts struct {
+	kinds [len(countedKinds)]counters
+	pools map[string]sai.OID // the buffer pools that are counted, by name
+}
+
+func openCounts(ctx context.Context, cfg Config) (*counts, error) {
+	c := &counts{pools: map[string]sai.OID{}}
+	for i := range c.kinds {
+		if err := c.kinds[i].open(ctx, cfg, countedKinds[i]); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// flexGroups returns the groups of all kinds.
+func (c *counts) flexGroups() (groups []*orch.FlexGroup) {
+	for i := range c.kinds {
+		for j := range c.kinds[i].groups {
+			groups = append(groups, &c.kinds[i].groups[j].FlexGroup)
+		}
+	}
+	return groups
+}
+
+// each calls f for each kind.
+func (c *counts) each(f func(k *counters) error) error {
+	var errs []error
+	for i := range c.kinds {
+		errs = append(errs, f(&c.kinds[i]))
+	}
+	return errors.Join(errs...)
+}
+
+// dropFormer removes names of a previous run, and the rows of objects that no longer exist.
+func (c *counts) dropFormer(ctx context.Context) error {
+	return c.each(func(k *counters) error { return k.dropFormer(ctx) })
+}
+
+// flush sends the collected changes.
+func (c *counts) flush(ctx context.Context) error {
+	return c.each(func(k *counters) error { return k.flush(ctx) })
+}
+
+// stopPolling makes syncd stop polling objects that are about to be removed.
+func (c *counts) stopPolling(ctx context.Context) error {
+	return c.each(func(k *counters) error { return k.stopPolling(ctx) })
+}
+
+// retry returns the period of the timer for retries, or 0 if nothing is due.
+func (c *counts) retry() time.Duration {
+	for i := range c.kinds {
+		if c.kinds[i].waits() {
+			return retryPeriod
+		}
+	}
+	return 0
+}
+
+func (c *counts) addPort(port string, q *portQueues) {
+	for i, queue := range q.queues {
+		c.kinds[queueKind].add(fmt.Sprintf("%s:%d", port, i), queue.oid, q.port.String(), fmt.Sprint(i),
+			sai.EnumName(sai.QueueAttrType, queue.kind))
+	}
+	for i, group := range q.groups {
+		c.kinds[groupKind].add(fmt.Sprintf("%s:%d", port, i), group, q.port.String(), fmt.Sprint(i))
+	}
+}
+
+func (c *counts) removePort(port string, q *portQueues) {
+	for i, queue := range q.queues {
+		c.kinds[queueKind].remove(fmt.Sprintf("%s:%d", port, i), queue.oid)
+	}
+	for i, group := range q.groups {
+		c.kinds[groupKind].remove(fmt.Sprintf("%s:%d", port, i), group)
+	}
+}
+
+// countPools counts the pools of the plan, and no others. A pool that was recreated is another object.
+func (o *Orch) countPools(p *plan) {
+	now, kind := map[string]sai.OID{}, &o.counts.kinds[poolKind]
+	for k := range o.objects {
+		if k.Table != schema.AppBufferPool {
+			continue
+		}
+		if pool := o.target(p, k); pool != nil {
+			now[k.Key] = pool.key.OID
+		}
+	}
+	for name, oid := range o.counts.pools {
+		if now[name] != oid {
+			kind.remove(name, oid)
+		}
+	}
+	for name, oid := range now {
+		if o.counts.pools[name] != oid {
+			kind.add(name, oid)
+		}
+	}
+	o.counts.pools = now
+}
+
+// counters maintains the maps of one kind of objects in COUNTERS_DB, and which of them are polled. Changes are collected
+// until flush writes them.
 type counters struct {
 	poller orch.Poller
+	field  string // the field of FLEX_COUNTER_TABLE in FLEX_COUNTER_DB that lists the statistics
 	groups []flexGroup
 	rows   []*swss.Table // COUNTERS and the tables of watermarks
-	maps   []swss.Hash   // name, port, index, type
+	maps   []swss.Hash   // the name's object, then values by object
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
-	left   []string // rows of a previous run's queues that no longer exist
+	left   []string // rows of a previous run's objects that no longer exist
 }
 
 // open reads the entries that a previous run left in the maps.
-func (c *counters) open(ctx context.Context, cfg Config) error {
+func (c *counters) open(ctx context.Context, cfg Config, kind countedKind) error {
 	db := cfg.Redis.DB(swss.CountersDB)
-	c.poller, c.polled = cfg.Poller, map[sai.OID]bool{}
-	for _, table := range []string{
-		schema.CountersTable, schema.UserWatermarks, schema.PersistentWatermarks, schema.PeriodicWatermarks,
-	} {
+	c.poller, c.field, c.polled = cfg.Poller, kind.field, map[sai.OID]bool{}
+	for _, table := range append([]string{schema.CountersTable}, watermarkTables...) {
 		c.rows = append(c.rows, swss.NewTable(db, table))
 	}
-	has, err := cfg.SAI.StatsCapability(ctx, sai.ObjectTypeQueue)
-	c.groups = slices.Clone(flexGroups)
+	has, err := cfg.SAI.StatsCapability(ctx, kind.object)
+	c.groups = slices.Clone(kind.groups)
 	for i := range c.groups {
 		g := &c.groups[i]
 		for _, id := range g.wanted {
-			if err != nil || slices.Contains(has, id) {
+			if err != nil && !sai.Unsupported(err) || slices.Contains(has, id) {
 				g.ids = append(g.ids, id.String())
 			}
 		}
 	}
-	for _, name := range []string{
-		schema.CountersQueueNameMap, schema.CountersQueuePortMap,
-		schema.CountersQueueIndexMap, schema.CountersQueueTypeMap,
-	} {
+	for _, name := range kind.maps {
 		c.maps = append(c.maps, swss.Hash{Table: swss.NewTable(db, name)})
 	}
 	for i := range c.maps {
@@ -86,7 +215,13 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// dropFormer removes names of a previous run, and the rows of queues that no longer exist.
+// id returns the id of an object in the databases.
+func (c *counters) id(oid sai.OID) string {
+	id, _ := orch.PublicID(c.poller, oid) // objects are created only after the view was applied
+	return id.String()
+}
+
+// dropFormer removes names of a previous run, and the rows of objects that no longer exist.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -98,7 +233,7 @@ func (c *counters) dropFormer(ctx context.Context) error {
 	return errors.Join(c.delete(ctx, c.left), c.flush(ctx))
 }
 
-// delete deletes the rows of queues.
+// delete deletes the rows of objects.
 func (c *counters) delete(ctx context.Context, keys []string) error {
 	for _, table := range c.rows {
 		if err := table.DelMany(ctx, keys); err != nil {
@@ -108,48 +243,40 @@ func (c *counters) delete(ctx context.Context, keys []string) error {
 	return nil
 }
 
-func (c *counters) add(port string, q *portQueues) {
-	for i, queue := range q.queues {
-		oid, kind := queue.oid.String(), sai.EnumName(sai.QueueAttrType, queue.kind)
-		c.maps[0].Put(fmt.Sprintf("%s:%d", port, i), oid)
-		c.maps[1].Put(oid, q.port.String())
-		c.maps[2].Put(oid, fmt.Sprint(i))
-		c.maps[3].Put(oid, kind)
-		c.start = append(c.start, queue.oid)
+// add counts an object. values are those of the maps after the first.
+func (c *counters) add(name string, oid sai.OID, values ...string) {
+	c.maps[0].Put(name, c.id(oid))
+	for i, v := range values {
+		c.maps[1+i].Put(c.id(oid), v)
 	}
+	c.start = append(c.start, oid)
 }
 
-func (c *counters) remove(port string, q *portQueues) {
-	for i, queue := range q.queues {
-		oid := queue.oid.String()
-		c.maps[0].Remove(fmt.Sprintf("%s:%d", port, i))
-		for m := 1; m < len(c.maps); m++ {
-			c.maps[m].Remove(oid)
-		}
-		if i := slices.Index(c.start, queue.oid); i >= 0 {
-			c.start = slices.Delete(c.start, i, i+1)
-		} else if c.polled[queue.oid] {
-			c.stop = append(c.stop, queue.oid)
-		}
+func (c *counters) remove(name string, oid sai.OID) {
+	c.maps[0].Remove(name)
+	for i := range c.maps[1:] {
+		c.maps[1+i].Remove(c.id(oid))
+	}
+	if i := slices.Index(c.start, oid); i >= 0 {
+		c.start = slices.Delete(c.start, i, i+1)
+	} else if c.polled[oid] {
+		c.stop = append(c.stop, oid)
 	}
 }
 
 // retryPeriod is the time after which a write to COUNTERS_DB that failed outside the handling of a row is tried again.
 const retryPeriod = time.Second
 
-// retry returns the period of the timer for retries, or 0 if nothing is due.
-func (c *counters) retry() time.Duration {
+// waits reports whether something has not been written or sent yet.
+func (c *counters) waits() bool {
 	waiting := len(c.start) + len(c.stop)
 	for i := range c.maps {
 		waiting += c.maps[i].Pending()
 	}
-	if waiting == 0 {
-		return 0
-	}
-	return retryPeriod
+	return waiting > 0
 }
 
-// flush sends the collected changes. Polling of removed queues stops first, since syncd must not read an object that
+// flush sends the collected changes. Polling of removed objects stops first, since syncd must not read an object that
 // does not exist.
 func (c *counters) flush(ctx context.Context) error {
 	if err := c.poll(ctx); err != nil {
@@ -164,36 +291,52 @@ func (c *counters) flush(ctx context.Context) error {
 }
 
 func (c *counters) poll(ctx context.Context) error {
+	if err := c.stopPolling(ctx); err != nil {
+		return err
+	}
 	for i := range c.groups {
 		g := &c.groups[i]
 		if c.poller == nil || len(g.ids) == 0 {
 			continue
 		}
-		if len(c.stop) > 0 {
-			if err := c.poller.StopPoll(ctx, g.Name, c.stop...); err != nil {
-				return err
-			}
-		}
 		if err := g.Send(ctx, c.poller); err != nil {
 			return err
 		}
 		if len(c.start) > 0 {
-			if err := c.poller.StartPoll(ctx, g.Name, queueField, g.ids, c.start...); err != nil {
+			if err := c.poller.StartPoll(ctx, g.Name, c.field, g.ids, c.start...); err != nil {
+				return err
+			}
+		}
+	}
+	for _, oid := range c.start {
+		c.polled[oid] = true
+	}
+	c.start = nil
+	return nil
+}
+
+// stopPolling ends the polling of removed objects, and deletes their rows.
+func (c *counters) stopPolling(ctx context.Context) error {
+	if len(c.stop) == 0 {
+		return nil
+	}
+	for i := range c.groups {
+		if g := &c.groups[i]; c.poller != nil && len(g.ids) > 0 {
+			if err := c.poller.StopPoll(ctx, g.Name, c.stop...); err != nil {
 				return err
 			}
 		}
 	}
 	keys := make([]string, len(c.stop))
 	for i, oid := range c.stop {
-		keys[i] = oid.String()
-		delete(c.polled, oid)
+		keys[i] = c.id(oid)
 	}
 	if err := c.delete(ctx, keys); err != nil {
 		return err
 	}
-	for _, oid := range c.start {
-		c.polled[oid] = true
+	for _, oid := range c.stop {
+		delete(c.polled, oid)
 	}
-	c.start, c.stop = nil, nil
+	c.stop = nil
 	return nil
 }

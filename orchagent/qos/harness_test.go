@@ -21,7 +21,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 2, Queues: 8})}
+	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 2, Queues: 8, Groups: 8})}
 	_, ports := b.CreateSwitch()
 	b.ports = orchtest.NewPorts(ports)
 	var err error
@@ -87,12 +87,21 @@ func (b *bench) asic() []string {
 	}
 	uses := []sai.AttrID{
 		sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
+		sai.PortAttrQoSTCToPriorityGroupMap, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
+		sai.PortAttrQoSPfcPriorityToQueueMap, sai.PortAttrQoSSchedulerProfileID,
 		sai.QueueAttrSchedulerProfileID, sai.QueueAttrWREDProfileID, sai.QueueAttrBufferProfileID,
+		sai.IngressPriorityGroupAttrBufferProfile,
 	}
 	for name, oid := range b.ports.All {
 		keys := map[string]sai.Key{name: sai.Obj(sai.ObjectTypePort, oid)}
 		for i, q := range b.Attr(keys[name], sai.PortAttrQoSQueueList).(sai.OIDs) {
 			keys[fmt.Sprint(name, ":", i)] = sai.Obj(sai.ObjectTypeQueue, q)
+		}
+		for i, pg := range b.Attr(keys[name], sai.PortAttrIngressPriorityGroupList).(sai.OIDs) {
+			keys[fmt.Sprint(name, ":group", i)] = sai.Obj(sai.ObjectTypeIngressPriorityGroup, pg)
+		}
+		if bits := b.Attr(keys[name], sai.PortAttrPriorityFlowControl); bits != sai.Uint(0) {
+			list = append(list, fmt.Sprint(name, " ", sai.PortAttrPriorityFlowControl, "=", bits))
 		}
 		for what, k := range keys {
 			for _, id := range uses {

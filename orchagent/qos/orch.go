@@ -1,11 +1,12 @@
 // Package qos makes the QoS and buffer tables of APPL_DB into SAI objects: maps, schedulers, WRED profiles, buffer
-// pools and buffer profiles. It sets the attributes of ports and queues that refer to them. It also makes syncd poll
-// the counters of queues into COUNTERS_DB.
+// pools and buffer profiles. It sets the attributes of ports, queues and priority groups that refer to them. It also
+// makes syncd poll the counters of queues, priority groups and pools into COUNTERS_DB, and clears their watermarks.
 //
 // What the ASIC holds is a function of the rows and of the existing ports. If an object must be recreated, the new one
 // replaces the old one at all ports before the old one is removed. So no port is ever without it.
 //
-// What belongs here: the tables named in [tables], and queues. Scheduling algorithms belong to the ASIC.
+// What belongs here: the tables named in [tables], queues, and ingress priority groups. Scheduling algorithms and flow
+// control belong to the ASIC.
 package qos
 
 import (
@@ -42,9 +43,10 @@ type Config struct {
 
 // tables contains the tables of APPL_DB. Each table follows the tables that it refers to.
 var tables = []orch.LedgerTable{
-	{Name: schema.AppDSCPToTC}, {Name: schema.AppDot1pToTC}, {Name: schema.AppTCToQueue},
+	{Name: schema.AppDSCPToTC}, {Name: schema.AppDot1pToTC}, {Name: schema.AppTCToQueue}, {Name: schema.AppTCToPG},
+	{Name: schema.AppPFCToQueue}, {Name: schema.AppPFCToPG},
 	{Name: schema.AppScheduler}, {Name: schema.AppWRED}, {Name: schema.AppBufferPool}, {Name: schema.AppBufferProfile},
-	{Name: schema.AppPortQoS}, {Name: schema.AppQueue}, {Name: schema.AppBufferQueue},
+	{Name: schema.AppPortQoS}, {Name: schema.AppQueue}, {Name: schema.AppBufferQueue}, {Name: schema.AppBufferPG},
 }
 
 // An Orch owns the QoS and buffer objects of the ASIC. All its methods run on
@@ -58,11 +60,12 @@ type Orch struct {
 	ledger  *orch.Ledger
 	applied bool // whether the view of the ASIC is complete
 	objects map[orch.RowKey]*object
-	garbage []sai.Key           // objects to be removed; each precedes the objects that it refers to
-	bound   map[attrKey]sai.OID // values of attributes of ports and queues
+	garbage []sai.Key             // objects to be removed; each precedes the objects that it refers to
+	bound   map[attrKey]sai.Value // values of attributes of ports, queues and priority groups
 	queues  map[string]*portQueues
-	unread  map[string]error // why the queues of a port are unknown
-	counts  counters
+	unread  map[string]error // why the queues or priority groups of a port are unknown
+	counts  *counts
+	period  time.Duration // after which the periodic watermarks begin again
 }
 
 // An object is the object of a row in the ASIC, with its attributes.
@@ -71,16 +74,17 @@ type object struct {
 	attrs []sai.Attr
 }
 
-// An attrKey is an attribute of a port or queue that refers to an object.
+// An attrKey is an attribute of a port, queue or priority group that rows set.
 type attrKey struct {
 	key  sai.Key
 	attr sai.AttrID
 }
 
-// portQueues are the queues of a port, by index.
+// portQueues are the queues and ingress priority groups of a port, by index.
 type portQueues struct {
 	port   sai.OID
 	queues []queue
+	groups []sai.OID // empty if the ASIC has none
 }
 
 type queue struct {
@@ -92,21 +96,18 @@ type queue struct {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, chip: cfg.Switch,
-		objects: map[orch.RowKey]*object{}, bound: map[attrKey]sai.OID{}, queues: map[string]*portQueues{},
-		unread: map[string]error{},
+		objects: map[orch.RowKey]*object{}, bound: map[attrKey]sai.Value{}, queues: map[string]*portQueues{},
+		unread: map[string]error{}, period: defaultPeriod,
 	}
-	if err := o.counts.open(ctx, cfg); err != nil {
+	var err error
+	if o.counts, err = openCounts(ctx, cfg); err != nil {
 		return nil, err
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
-	var groups []*orch.FlexGroup
-	for i := range o.counts.groups {
-		groups = append(groups, &o.counts.groups[i].FlexGroup)
-	}
-	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
+	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, o.counts.flexGroups()...)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
-	o.watermarks(cfg.Daemon, cfg.Redis)
+	o.serveWatermarks(cfg.Daemon, cfg.Redis)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
 	return o, nil
 }
@@ -126,6 +127,7 @@ func (o *Orch) pass(ctx context.Context) error {
 		p := o.plan()
 		o.makeObjects(ctx, p)
 		o.bind(ctx, p)
+		o.countPools(p)
 		if o.collect(ctx, p) {
 			o.ledger.Freed()
 		}
@@ -147,12 +149,12 @@ func (o *Orch) readQueues(ctx context.Context) {
 		if have := o.queues[name]; have != nil && have.port == oid {
 			continue
 		} else if have != nil {
-			o.counts.remove(name, have)
+			o.counts.removePort(name, have)
 		}
 		q, err := o.queuesOf(ctx, oid)
 		if err != nil {
 			if failed[name] == nil {
-				o.log.Error("the queues of a port are not known", "port", name, "err", err)
+				o.log.Error("the queues and priority groups of a port are not known", "port", name, "err", err)
 			}
 			delete(o.queues, name)
 			o.unread[name] = err
@@ -160,32 +162,45 @@ func (o *Orch) readQueues(ctx context.Context) {
 			continue
 		}
 		o.queues[name] = q
-		o.counts.add(name, q)
+		o.counts.addPort(name, q)
 	}
 	for name, q := range o.queues {
 		if !there[name] {
-			o.counts.remove(name, q)
+			o.counts.removePort(name, q)
 			delete(o.queues, name)
 		}
 	}
 }
 
-// maxQueues is the number of queues in the buffer of the first read of a port's queues.
+// maxQueues is the number of items in the buffer of the first read of a port's queues or priority groups.
 const maxQueues = 16
 
-func (o *Orch) queuesOf(ctx context.Context, port sai.OID) (*portQueues, error) {
+// partsOf reads a list of a port's queues or priority groups.
+func (o *Orch) partsOf(ctx context.Context, port sai.OID, id sai.AttrID) (sai.OIDs, error) {
 	k := sai.Obj(sai.ObjectTypePort, port)
-	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.PortAttrQoSQueueList, maxQueues)})
+	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(id, maxQueues)})
 	if status, ok := sai.StatusOf(err); ok && status == sai.StatusBufferOverflow && len(got) == 1 {
 		if n, ok := sai.ListLen(got[0].Value); ok {
-			got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.PortAttrQoSQueueList, n)})
+			got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	list, _ := got[0].Value.(sai.OIDs)
-	pq := &portQueues{port: port, queues: make([]queue, len(list))}
+	return list, nil
+}
+
+func (o *Orch) queuesOf(ctx context.Context, port sai.OID) (*portQueues, error) {
+	groups, err := o.partsOf(ctx, port, sai.PortAttrIngressPriorityGroupList)
+	if err != nil && !sai.Unsupported(err) {
+		return nil, err
+	}
+	list, err := o.partsOf(ctx, port, sai.PortAttrQoSQueueList)
+	if err != nil {
+		return nil, err
+	}
+	pq := &portQueues{port: port, queues: make([]queue, len(list)), groups: groups}
 	for i, oid := range list {
 		pq.queues[i] = queue{oid: oid, kind: sai.QueueTypeAll}
 		got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeQueue, oid), []sai.Attr{sai.Want(sai.QueueAttrType, 0)})

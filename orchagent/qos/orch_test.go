@@ -20,32 +20,59 @@ import (
 // whole contains a used row of every table.
 var whole = []string{
 	"DSCP_TO_TC_MAP_TABLE:AZURE 0=0 46=5", "DOT1P_TO_TC_MAP_TABLE:AZURE 7=7", "TC_TO_QUEUE_MAP_TABLE:AZURE 5=3",
-	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE pfc_enable=3",
+	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE " +
+		"tc_to_pg_map=AZURE pfc_to_pg_map=AZURE pfc_to_queue_map=AZURE pfc_enable=3,4 scheduler=s2",
+	"TC_TO_PRIORITY_GROUP_MAP_TABLE:AZURE 3=3", "MAP_PFC_PRIORITY_TO_QUEUE_TABLE:AZURE 4=2",
+	"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP_TABLE:AZURE 4=3",
 	"SCHEDULER_TABLE:s0 type=STRICT", "SCHEDULER_TABLE:s1 type=DWRR weight=7",
+	"SCHEDULER_TABLE:s2 pir=1000 pbs=2000 cir=10 cbs=20 meter_type=packets",
 	"WRED_PROFILE_TABLE:w ecn=ecn_all wred_green_enable=true green_min_threshold=1000 green_max_threshold=2000 " +
 		"green_drop_probability=5",
 	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s1 wred_profile=w", "QUEUE_TABLE:Ethernet0,Ethernet4:7 scheduler=s0",
 	"BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000", "BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
 	"BUFFER_QUEUE_TABLE:Ethernet4:0-1 profile=f",
+	"BUFFER_POOL_TABLE:in type=ingress mode=dynamic size=500000 xoff=2000",
+	"BUFFER_PROFILE_TABLE:lossless pool=in size=0 static_th=900 xoff=700 xon=300 xon_offset=100",
+	"BUFFER_PG_TABLE:Ethernet4:3-4 profile=lossless",
 }
 
 var wholeASIC = []string{
+	"Ethernet0 SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL=24",
 	"Ethernet0 SAI_PORT_ATTR_QOS_DOT1P_TO_TC_MAP=DOT1P_TO_TC_MAP_TABLE:AZURE",
 	"Ethernet0 SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP=DSCP_TO_TC_MAP_TABLE:AZURE",
+	"Ethernet0 SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_PRIORITY_GROUP_MAP=PFC_PRIORITY_TO_PRIORITY_GROUP_MAP_TABLE:AZURE",
+	"Ethernet0 SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_QUEUE_MAP=MAP_PFC_PRIORITY_TO_QUEUE_TABLE:AZURE",
+	"Ethernet0 SAI_PORT_ATTR_QOS_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s2",
+	"Ethernet0 SAI_PORT_ATTR_QOS_TC_TO_PRIORITY_GROUP_MAP=TC_TO_PRIORITY_GROUP_MAP_TABLE:AZURE",
 	"Ethernet0 SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP=TC_TO_QUEUE_MAP_TABLE:AZURE",
 	"Ethernet0:0 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s1",
 	"Ethernet0:0 SAI_QUEUE_ATTR_WRED_PROFILE_ID=WRED_PROFILE_TABLE:w",
 	"Ethernet0:1 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s1",
 	"Ethernet0:1 SAI_QUEUE_ATTR_WRED_PROFILE_ID=WRED_PROFILE_TABLE:w",
 	"Ethernet0:7 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s0",
+	"Ethernet4 SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL=24",
 	"Ethernet4 SAI_PORT_ATTR_QOS_DOT1P_TO_TC_MAP=DOT1P_TO_TC_MAP_TABLE:AZURE",
 	"Ethernet4 SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP=DSCP_TO_TC_MAP_TABLE:AZURE",
+	"Ethernet4 SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_PRIORITY_GROUP_MAP=PFC_PRIORITY_TO_PRIORITY_GROUP_MAP_TABLE:AZURE",
+	"Ethernet4 SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_QUEUE_MAP=MAP_PFC_PRIORITY_TO_QUEUE_TABLE:AZURE",
+	"Ethernet4 SAI_PORT_ATTR_QOS_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s2",
+	"Ethernet4 SAI_PORT_ATTR_QOS_TC_TO_PRIORITY_GROUP_MAP=TC_TO_PRIORITY_GROUP_MAP_TABLE:AZURE",
 	"Ethernet4 SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP=TC_TO_QUEUE_MAP_TABLE:AZURE",
 	"Ethernet4:0 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=BUFFER_PROFILE_TABLE:f",
 	"Ethernet4:1 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=BUFFER_PROFILE_TABLE:f",
 	"Ethernet4:7 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s0",
+	"Ethernet4:group3 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=BUFFER_PROFILE_TABLE:lossless",
+	"Ethernet4:group4 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=BUFFER_PROFILE_TABLE:lossless",
 	"SAI_OBJECT_TYPE_BUFFER_POOL SAI_BUFFER_POOL_ATTR_TYPE=SAI_BUFFER_POOL_TYPE_EGRESS " +
 		"SAI_BUFFER_POOL_ATTR_SIZE=1000000 SAI_BUFFER_POOL_ATTR_THRESHOLD_MODE=SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC",
+	"SAI_OBJECT_TYPE_BUFFER_POOL SAI_BUFFER_POOL_ATTR_TYPE=SAI_BUFFER_POOL_TYPE_INGRESS " +
+		"SAI_BUFFER_POOL_ATTR_SIZE=500000 SAI_BUFFER_POOL_ATTR_THRESHOLD_MODE=SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC " +
+		"SAI_BUFFER_POOL_ATTR_XOFF_SIZE=2000",
+	"SAI_OBJECT_TYPE_BUFFER_PROFILE SAI_BUFFER_PROFILE_ATTR_POOL_ID=BUFFER_POOL_TABLE:in " +
+		"SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE=0 " +
+		"SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE=SAI_BUFFER_PROFILE_THRESHOLD_MODE_STATIC " +
+		"SAI_BUFFER_PROFILE_ATTR_SHARED_STATIC_TH=900 SAI_BUFFER_PROFILE_ATTR_XOFF_TH=700 " +
+		"SAI_BUFFER_PROFILE_ATTR_XON_TH=300 SAI_BUFFER_PROFILE_ATTR_XON_OFFSET_TH=100",
 	"SAI_OBJECT_TYPE_BUFFER_PROFILE SAI_BUFFER_PROFILE_ATTR_POOL_ID=BUFFER_POOL_TABLE:p " +
 		"SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE=0 " +
 		"SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE=SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC " +
@@ -53,10 +80,20 @@ var wholeASIC = []string{
 	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DOT1P_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=7 to 7",
 	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DSCP_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=0 to " +
 		"0, 46 to 5",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_PFC_PRIORITY_TO_PRIORITY_GROUP " +
+		"SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=4 to 3",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_PFC_PRIORITY_TO_QUEUE " +
+		"SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=4 to 2",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_TC_TO_PRIORITY_GROUP " +
+		"SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=3 to 3",
 	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_TC_TO_QUEUE SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=5 to 3",
 	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_DWRR " +
 		"SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT=7",
 	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_STRICT",
+	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_WRR " +
+		"SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT=1 SAI_SCHEDULER_ATTR_METER_TYPE=SAI_METER_TYPE_PACKETS " +
+		"SAI_SCHEDULER_ATTR_MIN_BANDWIDTH_RATE=10 SAI_SCHEDULER_ATTR_MIN_BANDWIDTH_BURST_RATE=20 " +
+		"SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE=1000 SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_BURST_RATE=2000",
 	"SAI_OBJECT_TYPE_WRED SAI_WRED_ATTR_GREEN_ENABLE=true SAI_WRED_ATTR_GREEN_MIN_THRESHOLD=1000 " +
 		"SAI_WRED_ATTR_GREEN_MAX_THRESHOLD=2000 SAI_WRED_ATTR_GREEN_DROP_PROBABILITY=5 " +
 		"SAI_WRED_ATTR_ECN_MARK_MODE=SAI_ECN_MARK_MODE_ALL",
@@ -77,7 +114,7 @@ func plain(lines []string) []string {
 		}
 		var words []string
 		for _, e := range v.(sai.QoSMap) {
-			sum := func(p sai.QoSMapParams) uint8 { return p.TC + p.DSCP + p.Dot1p + p.Queue }
+			sum := func(p sai.QoSMapParams) uint8 { return p.TC + p.DSCP + p.Dot1p + p.Queue + p.Prio + p.PG }
 			words = append(words, fmt.Sprint(sum(e.Key), " to ", sum(e.Value)))
 		}
 		out[i] = head + "MAP_TO_VALUE_LIST=" + strings.Join(words, ", ")
@@ -117,6 +154,11 @@ var changes = append(slices.Clone(whole),
 	"BUFFER_POOL_TABLE:p type=both mode=static size=5", "-BUFFER_POOL_TABLE:p",
 	"BUFFER_PROFILE_TABLE:f pool=p static_th=800", "-BUFFER_PROFILE_TABLE:f",
 	"-BUFFER_QUEUE_TABLE:Ethernet4:0-1", "BUFFER_QUEUE_TABLE:Ethernet0:2 profile=f",
+	"-TC_TO_PRIORITY_GROUP_MAP_TABLE:AZURE", "PORT_QOS_MAP_TABLE:Ethernet4 pfc_enable=7 scheduler=s1",
+	"SCHEDULER_TABLE:s2 pir=2000", "-SCHEDULER_TABLE:s2", "BUFFER_POOL_TABLE:in type=ingress mode=static size=400000",
+	"-BUFFER_POOL_TABLE:in", "BUFFER_PROFILE_TABLE:lossless pool=in size=0 dynamic_th=1", "-BUFFER_PROFILE_TABLE:lossless",
+	"BUFFER_PG_TABLE:Ethernet4:4 profile=lossless", "-BUFFER_PG_TABLE:Ethernet4:3-4", "-BUFFER_PG_TABLE:Ethernet4:4",
+	"BUFFER_PG_TABLE:Ethernet0:0 profile=none",
 	"port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 )
 
@@ -195,51 +237,6 @@ func TestCountersAreWrittenLater(t *testing.T) {
 	if len(got) == 0 || got["Ethernet4:3"] != before["Ethernet4:3"] {
 		t.Errorf("the names are %v, want those of Ethernet4", got)
 	}
-}
-
-// A request of SONiC's watermarkstat clears the watermarks of the queues of one type, in the table that it names. The
-// periodic ones begin again every two minutes.
-func TestClearWatermarks(t *testing.T) {
-	b := newBench(t)
-	db := b.Redis.DB(swss.CountersDB)
-	names, _, err := swss.NewTable(db, schema.CountersQueueNameMap).Get(b.Ctx, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	queue := names["Ethernet0:0"]
-	const field = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
-	tables := []string{schema.UserWatermarks, schema.PersistentWatermarks, schema.PeriodicWatermarks}
-	check := func(what string, want ...string) {
-		t.Helper()
-		for i, table := range tables {
-			if row := b.Row(swss.CountersDB, table, queue); row[field] != want[i] {
-				t.Errorf("%s: %s is %q, want %q", what, table, row[field], want[i])
-			}
-		}
-	}
-	for _, table := range tables {
-		if err := swss.NewTable(db, table).Set(b.Ctx, queue, swss.FieldValues{field: "9"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	request := func(op, what string) {
-		t.Helper()
-		if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), "WATERMARK_CLEAR_REQUEST").
-			Send(b.Ctx, op, what, nil); err != nil {
-			t.Fatal(err)
-		}
-		b.Step()
-	}
-	request("USER", "PG_SHARED")
-	request("NOBODY", "Q_SHARED_ALL")
-	check("other requests", "9", "9", "9")
-	for _, what := range []string{"Q_SHARED_UNI", "Q_SHARED_MULTI", "Q_SHARED_ALL"} {
-		request("USER", what)
-	}
-	check("after USER", "0", "9", "9")
-	b.Now = b.Now.Add(watermarkPeriod + time.Second)
-	b.Step()
-	check("after the period", "0", "9", "0")
 }
 
 // A removal that the ASIC refuses is repeated after a second, although no row changes.

@@ -18,8 +18,11 @@ type spec struct {
 	pool  string
 }
 
-// A bind sets an attribute to an object, for a row.
-type bind struct{ to, by orch.RowKey }
+// A bind sets an attribute to an object, or to a value if that is not nil, for a row.
+type bind struct {
+	to, by orch.RowKey
+	value  sai.Value
+}
 
 // A plan is the target state of the ASIC.
 type plan struct {
@@ -53,7 +56,8 @@ func (o *Orch) plan() *plan {
 func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 	key := schema.ConfigKey(k.Key)
 	switch k.Table {
-	case schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue:
+	case schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue, schema.AppTCToPG, schema.AppPFCToQueue,
+		schema.AppPFCToPG:
 		m, err := schema.ParseQoSMap(strings.TrimSuffix(k.Table, "_TABLE"), key, f)
 		p.object(k, err, mapSpec(m))
 		return err
@@ -83,14 +87,21 @@ func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 		q, err := schema.ParseQueue(key, f)
 		if err == nil {
 			err = o.planQueues(p, k, q.QueueKey,
-				use{sai.QueueAttrSchedulerProfileID, schema.AppScheduler, q.Scheduler},
-				use{sai.QueueAttrWREDProfileID, schema.AppWRED, q.WRED})
+				use{attr: sai.QueueAttrSchedulerProfileID, table: schema.AppScheduler, name: q.Scheduler},
+				use{attr: sai.QueueAttrWREDProfileID, table: schema.AppWRED, name: q.WRED})
+		}
+		return err
+	case schema.AppBufferPG:
+		g, err := schema.ParseBufferPG(key, f)
+		if err == nil {
+			err = o.planGroups(p, k, g)
 		}
 		return err
 	}
 	q, err := schema.ParseBufferQueue(key, f)
 	if err == nil {
-		err = o.planQueues(p, k, q.QueueKey, use{sai.QueueAttrBufferProfileID, schema.AppBufferProfile, q.Profile})
+		err = o.planQueues(p, k, q.QueueKey,
+			use{attr: sai.QueueAttrBufferProfileID, table: schema.AppBufferProfile, name: q.Profile})
 	}
 	return err
 }
@@ -101,23 +112,25 @@ func (p *plan) object(k orch.RowKey, err error, s spec) {
 	}
 }
 
-// A use is an attribute and the row of the object that it is set to. An empty name means no object.
+// A use is an attribute and the row of the object that it is set to, or the value. An empty name without a value means
+// that the attribute keeps its default.
 type use struct {
 	attr        sai.AttrID
 	table, name string
+	value       sai.Value
 }
 
-// bindAll sets attributes of one port or queue to objects.
+// bindAll sets attributes of one port, queue or priority group.
 func (p *plan) bindAll(by orch.RowKey, what string, k sai.Key, uses []use) error {
 	for _, u := range uses {
 		s := attrKey{k, u.attr}
-		if u.name == "" {
+		if u.name == "" && u.value == nil {
 			continue
 		}
 		if other, taken := p.binds[s]; taken {
 			return fmt.Errorf("%s is configured by %s", what, schema.ConfigKey(other.by.Key))
 		}
-		p.binds[s] = bind{to: orch.Row(u.table, u.name), by: by}
+		p.binds[s] = bind{to: orch.Row(u.table, u.name), by: by, value: u.value}
 	}
 	return nil
 }
@@ -130,11 +143,19 @@ func (o *Orch) planPort(p *plan, k orch.RowKey, m schema.PortQoS) error {
 			missing = orch.Wait("port", name, "no port %s", name)
 			continue
 		}
-		err := p.bindAll(k, name, sai.Obj(sai.ObjectTypePort, oid), []use{
-			{sai.PortAttrQoSDSCPToTCMap, schema.AppDSCPToTC, m.DSCPToTC},
-			{sai.PortAttrQoSDot1pToTCMap, schema.AppDot1pToTC, m.Dot1pToTC},
-			{sai.PortAttrQoSTCToQueueMap, schema.AppTCToQueue, m.TCToQueue},
-		})
+		uses := []use{
+			{attr: sai.PortAttrQoSDSCPToTCMap, table: schema.AppDSCPToTC, name: m.DSCPToTC},
+			{attr: sai.PortAttrQoSDot1pToTCMap, table: schema.AppDot1pToTC, name: m.Dot1pToTC},
+			{attr: sai.PortAttrQoSTCToQueueMap, table: schema.AppTCToQueue, name: m.TCToQueue},
+			{attr: sai.PortAttrQoSTCToPriorityGroupMap, table: schema.AppTCToPG, name: m.TCToPG},
+			{attr: sai.PortAttrQoSPfcPriorityToPriorityGroupMap, table: schema.AppPFCToPG, name: m.PFCToPG},
+			{attr: sai.PortAttrQoSPfcPriorityToQueueMap, table: schema.AppPFCToQueue, name: m.PFCToQ},
+			{attr: sai.PortAttrQoSSchedulerProfileID, table: schema.AppScheduler, name: m.Scheduler},
+		}
+		if bits := m.PFCBits(); bits != 0 {
+			uses = append(uses, use{attr: sai.PortAttrPriorityFlowControl, value: sai.Uint(bits)})
+		}
+		err := p.bindAll(k, name, sai.Obj(sai.ObjectTypePort, oid), uses)
 		if err != nil {
 			return err
 		}
@@ -143,23 +164,44 @@ func (o *Orch) planPort(p *plan, k orch.RowKey, m schema.PortQoS) error {
 }
 
 func (o *Orch) planQueues(p *plan, k orch.RowKey, q schema.QueueKey, uses ...use) error {
+	return o.planParts(p, k, q, "queue", func(pq *portQueues) (keys []sai.Key) {
+		for _, q := range pq.queues {
+			keys = append(keys, sai.Obj(sai.ObjectTypeQueue, q.oid))
+		}
+		return keys
+	}, uses...)
+}
+
+func (o *Orch) planGroups(p *plan, k orch.RowKey, g schema.BufferPG) error {
+	return o.planParts(p, k, g.QueueKey, "priority group", func(pq *portQueues) (keys []sai.Key) {
+		for _, oid := range pq.groups {
+			keys = append(keys, sai.Obj(sai.ObjectTypeIngressPriorityGroup, oid))
+		}
+		return keys
+	}, use{attr: sai.IngressPriorityGroupAttrBufferProfile, table: schema.AppBufferProfile, name: g.Profile})
+}
+
+// planParts sets attributes of queues or priority groups, which of returns.
+func (o *Orch) planParts(
+	p *plan, k orch.RowKey, q schema.QueueKey, what string, of func(*portQueues) []sai.Key, uses ...use,
+) error {
 	var missing error
 	for _, name := range q.Ports {
 		pq := o.queues[name]
 		if err := o.unread[name]; err != nil {
-			missing = orch.Wait("port", name, "the queues of %s could not be read: %s", name, orch.Explain(err))
+			missing = orch.Wait("port", name, "the %ss of %s could not be read: %s", what, name, orch.Explain(err))
 			continue
 		}
 		if pq == nil {
 			missing = orch.Wait("port", name, "no port %s", name)
 			continue
 		}
+		parts := of(pq)
 		for _, i := range q.Queues {
-			if int(i) >= len(pq.queues) {
-				return fmt.Errorf("%s has no queue %d: it has %d, from 0 on", name, i, len(pq.queues))
+			if int(i) >= len(parts) {
+				return fmt.Errorf("%s has no %s %d: it has %d, from 0 on", name, what, i, len(parts))
 			}
-			err := p.bindAll(k, fmt.Sprintf("queue %d of %s", i, name), sai.Obj(sai.ObjectTypeQueue, pq.queues[i].oid), uses)
-			if err != nil {
+			if err := p.bindAll(k, fmt.Sprintf("%s %d of %s", what, i, name), parts[i], uses); err != nil {
 				return err
 			}
 		}
@@ -183,6 +225,21 @@ func mapSpec(m schema.QoSMap) spec {
 		entry = func(p schema.QoSPair) sai.QoSMapEntry {
 			return sai.QoSMapEntry{Key: sai.QoSMapParams{TC: p.From}, Value: sai.QoSMapParams{Queue: p.To}}
 		}
+	case schema.CfgTCToPG:
+		typ = sai.QoSMapTypeTCToPriorityGroup
+		entry = func(p schema.QoSPair) sai.QoSMapEntry {
+			return sai.QoSMapEntry{Key: sai.QoSMapParams{TC: p.From}, Value: sai.QoSMapParams{PG: p.To}}
+		}
+	case schema.CfgPFCToQueue:
+		typ = sai.QoSMapTypePfcPriorityToQueue
+		entry = func(p schema.QoSPair) sai.QoSMapEntry {
+			return sai.QoSMapEntry{Key: sai.QoSMapParams{Prio: p.From}, Value: sai.QoSMapParams{Queue: p.To}}
+		}
+	case schema.CfgPFCToPG:
+		typ = sai.QoSMapTypePfcPriorityToPriorityGroup
+		entry = func(p schema.QoSPair) sai.QoSMapEntry {
+			return sai.QoSMapEntry{Key: sai.QoSMapParams{Prio: p.From}, Value: sai.QoSMapParams{PG: p.To}}
+		}
 	}
 	list := sai.QoSMap{}
 	for _, p := range m.Pairs {
@@ -195,18 +252,34 @@ func mapSpec(m schema.QoSMap) spec {
 }
 
 func schedulerSpec(s schema.Scheduler) spec {
-	if s.Type == schema.SchedulerStrict {
-		strict := sai.Attr{ID: sai.SchedulerAttrSchedulingType, Value: sai.SchedulingTypeStrict}
-		return spec{typ: sai.ObjectTypeScheduler, attrs: []sai.Attr{strict}}
+	var attrs []sai.Attr
+	add := func(id sai.AttrID, v sai.Value) { attrs = append(attrs, sai.Attr{ID: id, Value: v}) }
+	switch s.Type {
+	case schema.SchedulerStrict:
+		add(sai.SchedulerAttrSchedulingType, sai.SchedulingTypeStrict)
+	case schema.SchedulerDWRR:
+		add(sai.SchedulerAttrSchedulingType, sai.SchedulingTypeDwrr)
+	default:
+		add(sai.SchedulerAttrSchedulingType, sai.SchedulingTypeWrr)
 	}
-	typ := sai.SchedulingTypeWrr
-	if s.Type == schema.SchedulerDWRR {
-		typ = sai.SchedulingTypeDwrr
+	if s.Type != schema.SchedulerStrict {
+		add(sai.SchedulerAttrSchedulingWeight, sai.Uint(s.Weight))
 	}
-	return spec{typ: sai.ObjectTypeScheduler, attrs: []sai.Attr{
-		{ID: sai.SchedulerAttrSchedulingType, Value: typ},
-		{ID: sai.SchedulerAttrSchedulingWeight, Value: sai.Uint(s.Weight)},
-	}}
+	if s.Packets {
+		add(sai.SchedulerAttrMeterType, sai.MeterTypePackets)
+	}
+	for _, r := range []struct {
+		id sai.AttrID
+		n  uint64
+	}{
+		{sai.SchedulerAttrMaxBandwidthRate, s.PIR}, {sai.SchedulerAttrMaxBandwidthBurstRate, s.PBS},
+		{sai.SchedulerAttrMinBandwidthRate, s.CIR}, {sai.SchedulerAttrMinBandwidthBurstRate, s.CBS},
+	} {
+		if r.n > 0 {
+			add(r.id, sai.Uint(r.n))
+		}
+	}
+	return spec{typ: sai.ObjectTypeScheduler, attrs: attrs}
 }
 
 func wredSpec(w schema.WRED) spec {
@@ -225,17 +298,24 @@ func wredSpec(w schema.WRED) spec {
 
 func poolSpec(b schema.BufferPool) spec {
 	typ, mode := sai.BufferPoolTypeEgress, sai.BufferPoolThresholdModeStatic
-	if b.Both {
+	switch {
+	case b.Both:
 		typ = sai.BufferPoolTypeBoth
+	case b.Ingress:
+		typ = sai.BufferPoolTypeIngress
 	}
 	if b.Dynamic {
 		mode = sai.BufferPoolThresholdModeDynamic
 	}
-	return spec{typ: sai.ObjectTypeBufferPool, attrs: []sai.Attr{
+	attrs := []sai.Attr{
 		{ID: sai.BufferPoolAttrType, Value: typ},
 		{ID: sai.BufferPoolAttrSize, Value: sai.Uint(b.Size)},
 		{ID: sai.BufferPoolAttrThresholdMode, Value: mode},
-	}}
+	}
+	if b.Xoff > 0 {
+		attrs = append(attrs, sai.Attr{ID: sai.BufferPoolAttrXoffSize, Value: sai.Uint(b.Xoff)})
+	}
+	return spec{typ: sai.ObjectTypeBufferPool, attrs: attrs}
 }
 
 func profileSpec(b schema.BufferProfile) spec {
@@ -248,6 +328,11 @@ func profileSpec(b schema.BufferProfile) spec {
 		attrs = slices.Replace(attrs, 1, 3,
 			sai.Attr{ID: sai.BufferProfileAttrThresholdMode, Value: sai.BufferProfileThresholdModeDynamic},
 			sai.Attr{ID: sai.BufferProfileAttrSharedDynamicTh, Value: sai.Int(b.Alpha)})
+	}
+	if b.Xoff+b.Xon+b.XonOffset > 0 {
+		attrs = append(attrs, sai.Attr{ID: sai.BufferProfileAttrXoffTh, Value: sai.Uint(b.Xoff)},
+			sai.Attr{ID: sai.BufferProfileAttrXonTh, Value: sai.Uint(b.Xon)},
+			sai.Attr{ID: sai.BufferProfileAttrXonOffsetTh, Value: sai.Uint(b.XonOffset)})
 	}
 	return spec{typ: sai.ObjectTypeBufferProfile, attrs: attrs, pool: b.Pool}
 }

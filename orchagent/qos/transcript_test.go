@@ -19,6 +19,7 @@ func TestTranscripts(t *testing.T) {
 		State: []string{
 			schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue, schema.AppPortQoS, schema.AppScheduler,
 			schema.AppWRED, schema.AppQueue, schema.AppBufferPool, schema.AppBufferProfile, schema.AppBufferQueue,
+			schema.AppTCToPG, schema.AppPFCToQueue, schema.AppPFCToPG, schema.AppBufferPG,
 		},
 		Update: *update,
 	}.Run(t)

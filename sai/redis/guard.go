@@ -167,6 +167,8 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	case (field == flex.FieldPortCounters || field == flex.FieldPortDebugCounters) && t == sai.ObjectTypePort,
 		field == flex.FieldSwitchDebugCounters && t == sai.ObjectTypeSwitch,
 		field == flex.FieldQueueCounters && t == sai.ObjectTypeQueue,
+		field == flex.FieldPGCounters && t == sai.ObjectTypeIngressPriorityGroup,
+		field == flex.FieldPoolCounters && t == sai.ObjectTypeBufferPool,
 		field == flex.FieldRIFCounters && t == sai.ObjectTypeRouterInterface,
 		field == flex.FieldPolicerCounters && t == sai.ObjectTypePolicer:
 		has = func(name string) bool {

@@ -21,6 +21,7 @@ type Options struct {
 	ACLTables  int      // maximum number of ACL tables per stage; 0 means no limit
 	ACLEntries int      // maximum number of entries per ACL table; 0 means 1000
 	Queues     int      // number of unicast queues of each port
+	Groups     int      // number of ingress priority groups of each port
 	Extensions []string // names of the generic programmable objects that the switch has
 	// Unsupported lists attributes that cannot be created, set or read.
 	Unsupported []sai.AttrID

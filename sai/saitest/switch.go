@@ -28,6 +28,11 @@ func (f *Fake) addDefaults() {
 			f.poke(queue, sai.QueueAttrPort, ports[i])
 			f.poke(queue, sai.QueueAttrIndex, sai.Uint(q))
 		}
+		for g := range f.opts.Groups {
+			group := f.add(sai.ObjectTypeIngressPriorityGroup, nil)
+			f.poke(group, sai.IngressPriorityGroupAttrPort, ports[i])
+			f.poke(group, sai.IngressPriorityGroupAttrIndex, sai.Uint(g))
+		}
 	}
 	vlan := f.add(sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(1)}})
 	bridge := f.add(sai.ObjectTypeBridge, []sai.Attr{{ID: sai.BridgeAttrType, Value: sai.BridgeType1q}})
@@ -129,7 +134,9 @@ func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 		return sai.NullOID
 	case sai.PortAttrQoSQueueList:
 		return f.referrers(sai.ObjectTypeQueue, sai.QueueAttrPort, k.OID)
-	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
+	case sai.PortAttrIngressPriorityGroupList:
+		return f.referrers(sai.ObjectTypeIngressPriorityGroup, sai.IngressPriorityGroupAttrPort, k.OID)
+	case sai.PortAttrQoSSchedulerGroupList:
 		return sai.OIDs{}
 	case sai.PortAttrOperStatus:
 		return sai.PortOperStatusDown

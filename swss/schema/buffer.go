@@ -1,14 +1,19 @@
 package schema
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // BufferPool is a row of BUFFER_POOL and BUFFER_POOL_TABLE.
 type BufferPool struct {
 	Name    string
 	Both    bool   // true if the pool is for ingress and egress
-	Ingress bool   // true if the pool is only for ingress, which has no effect in this switch
+	Ingress bool   // true if the pool is only for ingress
 	Dynamic bool   // true if thresholds are fractions of the free memory
 	Size    uint64 // size of the pool in bytes
+	Xoff    uint64 // headroom that priority groups share, in bytes; 0 unless the pool is for ingress
 }
 
 const maxBuffer = 1 << 40 // bytes
@@ -20,11 +25,13 @@ func (p *BufferPool) layout() layout {
 		key:   named(&p.Name),
 		fields: []field{
 			flag("mode", "dynamic", "static", true, &p.Dynamic,
-				"Whether the thresholds of queues are shares of what is free, or bytes."),
+				"Whether the thresholds are shares of what is free, or bytes."),
 			number("size", 1, maxBuffer, 0, &p.Size, "In bytes.").must("the size in bytes"),
-			ignored("xoff", "percentage"),
+			number("xoff", 0, maxBuffer, 0, &p.Xoff, "The headroom that priority groups share, in bytes; of an ingress pool.").
+				or("0").ifSet(),
+			ignored("percentage"),
 			own("type", "egress, both or ingress",
-				"Which packets it holds. They are held at egress, so that a pool for ingress has no effect.", p.readType,
+				"Which packets it counts: those in queues, those of priority groups, or all.", p.readType,
 				func() string {
 					switch {
 					case p.Ingress:
@@ -34,6 +41,14 @@ func (p *BufferPool) layout() layout {
 					}
 					return "egress"
 				}).must(""),
+		},
+		check: func(r *reader) {
+			switch {
+			case p.Xoff > 0 && !p.Ingress:
+				r.bad("xoff", utoa(p.Xoff), "0 or no such field: only a pool of type ingress has headroom")
+			case p.Xoff > p.Size && p.Size > 0:
+				r.bad("xoff", utoa(p.Xoff), "at most the size, "+utoa(p.Size))
+			}
 		},
 	}
 }
@@ -51,15 +66,20 @@ func (p *BufferPool) readType(r *reader) {
 	}
 }
 
-// BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of a pool a queue may use.
+// BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of a pool a queue or a priority group may
+// use.
 type BufferProfile struct {
 	Name     string
 	Pool     string // name of a BufferPool
-	Reserved uint64 // memory reserved for the queue, in bytes
+	Reserved uint64 // memory reserved for each, in bytes
 	// Dynamic means that a queue may hold 2^Alpha times the free memory. Otherwise it may hold Static bytes.
 	Dynamic bool
 	Alpha   int8   // exponent of the threshold, -8..8
 	Static  uint64 // threshold in bytes
+	// The thresholds of flow control of a priority group, in bytes. All are 0 for a lossy one and for queues.
+	Xoff      uint64 // headroom: what it may hold after it has asked for a pause
+	Xon       uint64 // what it holds at most when the pause ends
+	XonOffset uint64 // how far below the threshold of the pause it is when the pause ends
 }
 
 func (p *BufferProfile) layout() layout {
@@ -67,18 +87,23 @@ func (p *BufferProfile) layout() layout {
 		table: CfgBufferProfile,
 		key:   named(&p.Name),
 		fields: []field{
-			ref("pool", CfgBufferPool, &p.Pool, "The pool that the queues share.").
+			ref("pool", CfgBufferPool, &p.Pool, "The pool that they share.").
 				must("the name of a row of " + CfgBufferPool),
-			number("size", 0, maxBuffer, 0, &p.Reserved, "Bytes that are kept for each queue."),
-			ignored("xon", "xoff", "xon_offset", "packet_discard_action=drop", "headroom_type"),
-			own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
+			number("size", 0, maxBuffer, 0, &p.Reserved, "Bytes that are kept for each queue or priority group."),
+			number("xoff", 0, maxBuffer, 0, &p.Xoff,
+				"Headroom: bytes that a priority group may hold after it has asked for a pause.").or("0").ifSet(),
+			number("xon", 0, maxBuffer, 0, &p.Xon, "Bytes of a priority group at which the pause ends.").or("0").ifSet(),
+			number("xon_offset", 0, maxBuffer, 0, &p.XonOffset,
+				"The pause ends as many bytes below the threshold at which it began.").or("0").ifSet(),
+			ignored("packet_discard_action=drop", "headroom_type"),
+			own("dynamic_th", "-8..8", "Each may hold this power of two times what is free. Either this or static_th.",
 				p.readThreshold, func() string {
 					if !p.Dynamic {
 						return ""
 					}
 					return strconv.Itoa(int(p.Alpha))
 				}),
-			within("static_th", 0, maxBuffer, "Bytes that a queue may hold.", nil, func() string {
+			within("static_th", 0, maxBuffer, "Bytes that each may hold.", nil, func() string {
 				if p.Dynamic {
 					return ""
 				}
@@ -123,4 +148,46 @@ func (q *BufferQueue) layout() layout {
 				must("the name of a row of " + CfgBufferProfile),
 		},
 	}
+}
+
+// BufferPG is a row of BUFFER_PG and BUFFER_PG_TABLE: how much ingress priority groups may hold.
+type BufferPG struct {
+	QueueKey
+	Profile string // name of a BufferProfile
+}
+
+func (g *BufferPG) layout() layout {
+	return layout{
+		table: CfgBufferPG,
+		key:   portsKey(&g.QueueKey, "priority groups", maxGroup),
+		fields: []field{
+			ref("profile", CfgBufferProfile, &g.Profile, "How much each priority group may hold.").
+				must("the name of a row of " + CfgBufferProfile),
+		},
+	}
+}
+
+// WatermarkPeriod is a row of WATERMARK_TABLE: how often the periodic watermarks begin again.
+type WatermarkPeriod struct {
+	Interval time.Duration // whole seconds; default 120 s, as in SONiC
+}
+
+// TelemetryInterval is the key of the only row of WATERMARK_TABLE.
+const TelemetryInterval = "TELEMETRY_INTERVAL"
+
+func (w *WatermarkPeriod) layout() layout {
+	return layout{
+		table: CfgWatermark,
+		key:   only(TelemetryInterval),
+		fields: []field{
+			duration("interval", time.Second, 1, 1<<32-1, 2*time.Minute, &w.Interval,
+				"Seconds after which the periodic watermarks begin again."),
+		},
+	}
+}
+
+// WatermarkWords returns what a request in [ClearWatermarkChannel] can name: the watermarks of queues by their type, of
+// priority groups, and of buffer pools.
+func WatermarkWords() []string {
+	return strings.Fields("BUFFER_POOL HEADROOM_POOL PG_HEADROOM PG_SHARED Q_SHARED_ALL Q_SHARED_MULTI Q_SHARED_UNI")
 }

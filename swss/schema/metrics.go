@@ -108,6 +108,14 @@ func Metrics() []Metric {
 		{Name: "queue_occupancy_bytes", Unit: "By", Words: "Bytes in an egress queue."},
 		{Name: "queue_watermark_bytes", Unit: "By",
 			Words: "Largest number of bytes in an egress queue since the last clear."},
+		{Name: "priority_group_dropped_packets_total", Unit: "{packet}",
+			Words: "Packets that an ingress priority group had no room for."},
+		{Name: "priority_group_watermark_bytes", Unit: "By", Label: "part",
+			Words: "Largest number of bytes that an ingress priority group held, shared or in its headroom."},
+		{Name: "buffer_pool_watermark_bytes", Unit: "By", Label: "part",
+			Words: "Largest number of bytes in a buffer pool, shared or in its headroom."},
+		{Name: "pfc_frames_total", Unit: "{packet}", Label: "frames",
+			Words: "Frames of priority flow control of a port, by direction and priority, such as received_3."},
 		{Name: "acl_rule_packets_total", Unit: "{packet}", Words: "Packets that matched an ACL rule."},
 		{Name: "acl_rule_bytes_total", Unit: "By", Words: "Bytes of the packets that matched an ACL rule."},
 		{Name: "trap_packets_total", Unit: "{packet}", Words: "Packets for the CPU by the colour of their policer.",
@@ -124,7 +132,7 @@ type MeasuredObject struct {
 	Fields []Field
 }
 
-// MeasuredObjects returns the kinds of objects with metrics, other than ports.
+// MeasuredObjects returns the kinds of objects with metrics. Of ports it has those of flow control.
 func MeasuredObjects() []MeasuredObject {
 	stat := func(prefix, name, metric, outcome string) Field {
 		return Field{Name: prefix + name, Metric: metric, Outcome: outcome}
@@ -145,10 +153,26 @@ func MeasuredObjects() []MeasuredObject {
 		trap.Fields = append(trap.Fields, stat("SAI_POLICER_STAT_", upper+"PACKETS", "trap_packets_total", colour),
 			stat("SAI_POLICER_STAT_", upper+"BYTES", "trap_bytes_total", colour))
 	}
-	return []MeasuredObject{queue, trap, {Map: CountersACLRuleMap, Labels: []string{"table", "rule"}, Fields: []Field{
+	group := MeasuredObject{Map: CountersPGNameMap, Labels: []string{"port", "priority_group"}, Fields: []Field{
+		stat("SAI_INGRESS_PRIORITY_GROUP_STAT_", "DROPPED_PACKETS", "priority_group_dropped_packets_total", ""),
+		stat("SAI_INGRESS_PRIORITY_GROUP_STAT_", "SHARED_WATERMARK_BYTES", "priority_group_watermark_bytes", "shared"),
+		stat("SAI_INGRESS_PRIORITY_GROUP_STAT_", "XOFF_ROOM_WATERMARK_BYTES", "priority_group_watermark_bytes", "headroom"),
+	}}
+	pool := MeasuredObject{Map: CountersPoolNameMap, Labels: []string{"pool"}, Fields: []Field{
+		stat("SAI_BUFFER_POOL_STAT_", "WATERMARK_BYTES", "buffer_pool_watermark_bytes", "shared"),
+		stat("SAI_BUFFER_POOL_STAT_", "XOFF_ROOM_WATERMARK_BYTES", "buffer_pool_watermark_bytes", "headroom"),
+	}}
+	port := MeasuredObject{Map: CountersPortNameMap, Labels: []string{"port"}}
+	for n := range maxPFC + 1 {
+		port.Fields = append(port.Fields,
+			stat("SAI_PORT_STAT_PFC_", utoa(uint8(n))+"_RX_PKTS", "pfc_frames_total", "received_"+utoa(uint8(n))),
+			stat("SAI_PORT_STAT_PFC_", utoa(uint8(n))+"_TX_PKTS", "pfc_frames_total", "sent_"+utoa(uint8(n))))
+	}
+	rule := MeasuredObject{Map: CountersACLRuleMap, Labels: []string{"table", "rule"}, Fields: []Field{
 		stat("SAI_ACL_COUNTER_ATTR_", "PACKETS", "acl_rule_packets_total", ""),
 		stat("SAI_ACL_COUNTER_ATTR_", "BYTES", "acl_rule_bytes_total", ""),
-	}}}
+	}}
+	return []MeasuredObject{queue, group, pool, port, trap, rule}
 }
 
 // MeasuredTables returns the tables of COUNTERS_DB with fields that have metrics.

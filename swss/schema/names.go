@@ -39,6 +39,9 @@ const (
 	CfgDSCPToTC      = "DSCP_TO_TC_MAP"
 	CfgDot1pToTC     = "DOT1P_TO_TC_MAP"
 	CfgTCToQueue     = "TC_TO_QUEUE_MAP"
+	CfgTCToPG        = "TC_TO_PRIORITY_GROUP_MAP"
+	CfgPFCToQueue    = "MAP_PFC_PRIORITY_TO_QUEUE"
+	CfgPFCToPG       = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"
 	CfgPortQoS       = "PORT_QOS_MAP"
 	CfgScheduler     = "SCHEDULER"
 	CfgWRED          = "WRED_PROFILE"
@@ -46,6 +49,8 @@ const (
 	CfgBufferPool    = "BUFFER_POOL"
 	CfgBufferProfile = "BUFFER_PROFILE"
 	CfgBufferQueue   = "BUFFER_QUEUE"
+	CfgBufferPG      = "BUFFER_PG"
+	CfgWatermark     = "WATERMARK_TABLE"
 	CfgMirrorSession = "MIRROR_SESSION"
 	CfgCOPPGroup     = "COPP_GROUP"
 	CfgCOPPTrap      = "COPP_TRAP"
@@ -95,6 +100,9 @@ const (
 	AppDSCPToTC      = "DSCP_TO_TC_MAP_TABLE"
 	AppDot1pToTC     = "DOT1P_TO_TC_MAP_TABLE"
 	AppTCToQueue     = "TC_TO_QUEUE_MAP_TABLE"
+	AppTCToPG        = "TC_TO_PRIORITY_GROUP_MAP_TABLE"
+	AppPFCToQueue    = "MAP_PFC_PRIORITY_TO_QUEUE_TABLE"
+	AppPFCToPG       = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP_TABLE"
 	AppPortQoS       = "PORT_QOS_MAP_TABLE"
 	AppScheduler     = "SCHEDULER_TABLE"
 	AppWRED          = "WRED_PROFILE_TABLE"
@@ -102,6 +110,7 @@ const (
 	AppBufferPool    = "BUFFER_POOL_TABLE"
 	AppBufferProfile = "BUFFER_PROFILE_TABLE"
 	AppBufferQueue   = "BUFFER_QUEUE_TABLE"
+	AppBufferPG      = "BUFFER_PG_TABLE"
 	AppMirrorSession = "MIRROR_SESSION_TABLE"
 	AppCOPP          = "COPP_TABLE" // by group
 	StateCOPPTrap    = "COPP_TRAP_TABLE"
@@ -141,6 +150,7 @@ const (
 	StatePortLimits   = "TAMTAM_PORT_LIMITS"
 	StateSwitchCap    = "SWITCH_CAPABILITY"
 	StateFlexCounter  = "FLEX_COUNTER_TABLE"
+	StateWatermark    = "WATERMARK_TABLE"
 	StateCRM          = "CRM"
 	StateTAMSwitch    = "TAM_STATE_SWITCH_TABLE"
 	StateTAMFeature   = "TAM_STATE_FEATURES_TABLE"
@@ -161,8 +171,12 @@ const (
 	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"  // oid of a queue -> oid of its port
 	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP" // oid of a queue -> 3
 	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"  // oid of a queue -> SAI_QUEUE_TYPE_...
-	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"     // TABLE:RULE -> oid of the ACL counter
-	CountersACLTableMap   = "ACL_TABLE_NAME_MAP"       // TABLE -> oid of the ACL table; a feature's is TABLE:FEATURE
+	CountersPGNameMap     = "COUNTERS_PG_NAME_MAP"     // Ethernet0:3 -> oid of an ingress priority group
+	CountersPGPortMap     = "COUNTERS_PG_PORT_MAP"     // oid of a priority group -> oid of its port
+	CountersPGIndexMap    = "COUNTERS_PG_INDEX_MAP"    // oid of a priority group -> 3
+	CountersPoolNameMap   = "COUNTERS_BUFFER_POOL_NAME_MAP"
+	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP" // TABLE:RULE -> oid of the ACL counter
+	CountersACLTableMap   = "ACL_TABLE_NAME_MAP"   // TABLE -> oid of the ACL table; a feature's is TABLE:FEATURE
 	// CountersPolicerNameMap maps names to policers; the names are those of groups of COPP_GROUP.
 	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
 	// CountersCollected is a hash with the time at which syncd last read the counters of each group.

@@ -13,18 +13,21 @@ const (
 	maxDot1p = 7
 	maxTC    = 15
 	maxQueue = 15
+	maxGroup = 7 // of priority groups
+	maxPFC   = 7 // of the priorities of flow control
 )
 
-// A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP or TC_TO_QUEUE_MAP, and of the tables of the same name in
-// APPL_DB. Values that it omits map to 0.
+// A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP, TC_TO_QUEUE_MAP, TC_TO_PRIORITY_GROUP_MAP,
+// MAP_PFC_PRIORITY_TO_QUEUE or PFC_PRIORITY_TO_PRIORITY_GROUP_MAP, and of the tables of the same name in APPL_DB. Values
+// that it omits map to 0.
 type QoSMap struct {
 	Table string // the name of a table of CONFIG_DB
 	Name  string
 	Pairs []QoSPair // sorted by From, in which no value occurs twice; not empty
 }
 
-// A QoSPair maps a DSCP, dot1p priority or traffic class to a traffic class or queue. From is in 0..63, 0..7 or
-// 0..15, To in 0..15.
+// A QoSPair maps a DSCP, dot1p priority, traffic class or priority of flow control to a traffic class, queue or priority
+// group. From is in 0..63, 0..7 or 0..15, To in 0..7 or 0..15.
 type QoSPair struct{ From, To uint8 }
 
 // layout returns the layout of the map's table. The names of the fields are numbers up to one bound, and their values
@@ -36,6 +39,12 @@ func (m *QoSMap) layout() layout {
 		from, words = maxDot1p, "The traffic class of each priority of a VLAN tag."
 	case CfgTCToQueue:
 		from, to, words = maxTC, maxQueue, "The queue of each traffic class."
+	case CfgTCToPG:
+		from, to, words = maxTC, maxGroup, "The ingress priority group of each traffic class."
+	case CfgPFCToQueue:
+		from, to, words = maxPFC, maxQueue, "The queue that a pause of each priority of flow control stops."
+	case CfgPFCToPG:
+		from, to, words = maxPFC, maxGroup, "The ingress priority group that each priority of flow control protects."
 	}
 	return layout{
 		table:  m.Table,
@@ -135,6 +144,11 @@ type PortQoS struct {
 	DSCPToTC  string   // names of maps; "" means that there is none
 	Dot1pToTC string
 	TCToQueue string
+	TCToPG    string
+	PFCToPG   string
+	PFCToQ    string
+	PFC       []uint8 // priorities with flow control, 0..7, sorted and unique
+	Scheduler string  // name of a scheduler whose shaper the port uses; "" means that it has none
 }
 
 func (p *PortQoS) layout() layout {
@@ -147,12 +161,37 @@ func (p *PortQoS) layout() layout {
 			ref("dscp_to_tc_map", CfgDSCPToTC, &p.DSCPToTC, "The classes of IP packets."),
 			ref("dot1p_to_tc_map", CfgDot1pToTC, &p.Dot1pToTC, "The classes of other frames."),
 			ref("tc_to_queue_map", CfgTCToQueue, &p.TCToQueue, "The queues of classes."),
-			ignored("tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
+			ref("tc_to_pg_map", CfgTCToPG, &p.TCToPG, "The ingress priority groups of classes."),
+			ref("pfc_to_pg_map", CfgPFCToPG, &p.PFCToPG, "The priority groups of priorities of flow control."),
+			ref("pfc_to_queue_map", CfgPFCToQueue, &p.PFCToQ, "The queues of priorities of flow control."),
+			own("pfc_enable", "numbers in 0..7, separated by commas", "The priorities with flow control (PFC).",
+				p.readPFC, func() string { return numbers(p.PFC) }).parted(","),
+			ref("scheduler", CfgScheduler, &p.Scheduler, "The scheduler whose shaper limits the port."),
+			ignored("pfcwd_sw_enable",
 				"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
-			unsupported("scheduler", "", "no scheduler of a whole port: orchagent sets no shapers",
-				"Orchagent sets no shapers."),
 		},
 	}
+}
+
+func (p *PortQoS) readPFC(r *reader) {
+	for _, e := range r.list("pfc_enable") {
+		n, ok := decimal(e)
+		if !ok || n > maxPFC {
+			r.bad("pfc_enable", e, "priorities in 0..7, separated by commas")
+			continue
+		}
+		p.PFC = append(p.PFC, uint8(n))
+	}
+	slices.Sort(p.PFC)
+	p.PFC = slices.Compact(p.PFC)
+}
+
+// PFCBits returns the priorities with flow control as a mask, with priority 0 lowest.
+func (p PortQoS) PFCBits() (bits uint8) {
+	for _, n := range p.PFC {
+		bits |= 1 << n
+	}
+	return bits
 }
 
 // Types of schedulers.
@@ -167,6 +206,12 @@ type Scheduler struct {
 	Name   string
 	Type   string // SchedulerStrict, SchedulerDWRR or SchedulerWRR, which is the default
 	Weight uint8  // weight for DWRR and WRR, 1..100; default 1
+	// Packets means that the rates and bursts below count packets; otherwise they count bytes.
+	Packets bool
+	PIR     uint64 // the peak rate per second; 0 means no limit
+	PBS     uint64 // the burst at the peak rate; 0 means the ASIC's default
+	CIR     uint64 // the guaranteed rate per second; 0 means no guarantee
+	CBS     uint64 // the burst at the guaranteed rate; 0 means the ASIC's default
 }
 
 func (s *Scheduler) layout() layout {
@@ -177,35 +222,52 @@ func (s *Scheduler) layout() layout {
 			word("type", SchedulerWRR, []string{SchedulerStrict, SchedulerDWRR, SchedulerWRR},
 				&s.Type, "How the queues share the port."),
 			number("weight", 1, 100, 1, &s.Weight, "The share of DWRR and WRR."),
-			ignored("priority", "meter_type"),
-			shaping("cir"), shaping("cbs"), shaping("pir"), shaping("pbs"),
+			ignored("priority"),
+			either("meter_type", "bytes", "packets", &s.Packets, "What rates and bursts count.").ifSet(),
+			number("pir", 0, maxRate, 0, &s.PIR, "The peak rate per second, to which the queue is shaped; 0 if it has no limit.").
+				or("0").ifSet(),
+			number("pbs", 0, maxRate, 0, &s.PBS, "The burst at the peak rate; 0 for that of the chip.").or("0").ifSet(),
+			number("cir", 0, maxRate, 0, &s.CIR, "The guaranteed rate per second; 0 if there is none. "+noGuarantee).or("0").ifSet(),
+			number("cbs", 0, maxRate, 0, &s.CBS, "The burst at the guaranteed rate. "+noGuarantee).or("0").ifSet(),
+		},
+		check: func(r *reader) {
+			if s.PBS > 0 && s.PIR == 0 {
+				r.bad("pbs", utoa(s.PBS), "0 or no such field without pir: a burst needs a rate")
+			}
+			for f, n := range map[string]uint64{"cir": s.CIR, "cbs": s.CBS} {
+				if n > 0 {
+					r.idle = append(r.idle, f)
+				}
+			}
 		},
 	}
 }
 
-// shaping returns a field of SONiC that would configure traffic shaping.
-func shaping(name string) field {
-	return unsupported(name, "0", "0 or no such field: orchagent sets no shapers",
-		"Orchagent sets no shapers.")
-}
+// maxRate is the largest rate of a scheduler, in bytes or packets per second, and its largest burst.
+const maxRate = 1 << 40
 
-// QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
+// noGuarantee describes what orchagent passes on and the simulated chip does not do.
+const noGuarantee = "The simulated chip accepts it without effect."
+
+// QueueKey is the key of QUEUE, BUFFER_QUEUE and BUFFER_PG: ports, and queues or priority groups of each.
 type QueueKey struct {
 	Ports  []string // sorted and unique; not empty
-	Queues []uint8  // 0..15, sorted and unique; not empty
+	Queues []uint8  // queues in 0..15 or priority groups in 0..7, sorted and unique; not empty
 }
 
-const queueKeyWords = "ports and queues such as Ethernet0|3, Ethernet0|0-2 or Ethernet0,Ethernet4|0,3-5"
-
 // queuesKey returns the key of rows about queues.
-func queuesKey(at *QueueKey) key {
-	return key{form: "ports|queues, such as Ethernet0,Ethernet4|0,3-5", read: func(r *reader, key string) {
-		*at = r.queueKey(key)
+func queuesKey(at *QueueKey) key { return portsKey(at, "queues", maxQueue) }
+
+// portsKey returns the key of rows about parts of ports that are numbered up to most.
+func portsKey(at *QueueKey, parts string, most uint64) key {
+	return key{form: "ports|" + parts + ", such as Ethernet0,Ethernet4|0,3-5", read: func(r *reader, key string) {
+		*at = r.queueKey(key, parts, most)
 	}}
 }
 
 // queueKey splits a key.
-func (r *reader) queueKey(key string) (k QueueKey) {
+func (r *reader) queueKey(key, parts string, most uint64) (k QueueKey) {
+	queueKeyWords := "ports and " + parts + " such as Ethernet0|3, Ethernet0|0-2 or Ethernet0,Ethernet4|0,3-5"
 	ports, queues, ok := strings.Cut(key, "|")
 	if !ok || strings.Contains(queues, "|") {
 		r.bad("", key, queueKeyWords)
@@ -219,8 +281,8 @@ func (r *reader) queueKey(key string) (k QueueKey) {
 		}
 		lo, ok := decimal(a)
 		hi, ok2 := decimal(b)
-		if !ok || !ok2 || lo > hi || hi > maxQueue {
-			r.bad("", key, queueKeyWords+", queues in 0..15")
+		if !ok || !ok2 || lo > hi || hi > most {
+			r.bad("", key, queueKeyWords+", "+parts+" in "+rangeForm(0, most))
 			return k
 		}
 		for q := lo; q <= hi; q++ {

@@ -45,7 +45,9 @@ var leastRows = map[string]string{
 	"TC_TO_QUEUE_MAP": "m 0=1", "PORT_QOS_MAP": "Ethernet0", "SCHEDULER": "s", "WRED_PROFILE": "w", "QUEUE": "Ethernet0|3",
 	"HIGH_FREQUENCY_TELEMETRY_GROUP": "p|PORT",
 	"BUFFER_POOL":                    "p type=egress size=1000", "BUFFER_PROFILE": "b pool=p static_th=1",
-	"BUFFER_QUEUE":   "Ethernet0|3 profile=b",
+	"BUFFER_QUEUE": "Ethernet0|3 profile=b",
+	"BUFFER_PG":    "Ethernet0|3 profile=b", "TC_TO_PRIORITY_GROUP_MAP": "m 0=1", "MAP_PFC_PRIORITY_TO_QUEUE": "m 0=1",
+	"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "m 0=1", "WATERMARK_TABLE": "TELEMETRY_INTERVAL",
 	"MIRROR_SESSION": "m src_ip=10.0.0.1 dst_ip=10.0.0.2", "COPP_GROUP": "g", "COPP_TRAP": "t trap_ids=bgp trap_group=g",
 	"ACL_TABLE_TYPE": "T MATCHES=SRC_IP BIND_POINTS=PORT", "ACL_TABLE": "T TYPE=L3", "ACL_RULE": "TAM|r",
 	"FLEX_COUNTER_TABLE": "ACL", "CRM": "Config", "TAM_SWITCH_TABLE": "global", "TAM_APPL_SWITCH_TABLE": "global",
@@ -77,7 +79,8 @@ var leastRows = map[string]string{
 // valid by itself can be refused.
 var heldTogether = map[string][]string{
 	"PORT": {"alias"}, "VLAN": {"vlanid"}, "TAM_COLLECTORS_TABLE": {"ipaddress-type"},
-	"WRED_PROFILE": {"green_max_threshold"}, "ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
+	"WRED_PROFILE": {"green_max_threshold"}, "BUFFER_POOL": {"xoff"}, "SCHEDULER": {"pbs"},
+	"ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
 	"TAM_TABLERECORD_TABLE": {"algorithm"}, "TAM_TABLERECORD_TABLE in APPL_DB": {"algorithm"},
 	"COPP_GROUP":           {"meter_type", "mode", "cir", "cbs", "pir", "pbs"},
 	"TAM_ALTMARK_COUNTERS": {"TIMESTAMP", "DIGEST", "KERNEL_CLOCK_ERROR", "KERNEL_CLOCK_OFFSET"},

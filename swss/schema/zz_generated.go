@@ -54,6 +54,12 @@ func ParseBreakout(key string, f map[string]string) (Breakout, error) { return p
 // Fields formats the row.
 func (row Breakout) Fields() map[string]string { return row.layout().row() }
 
+// ParseBufferPG reads a row of [CfgBufferPG].
+func ParseBufferPG(key string, f map[string]string) (BufferPG, error) { return parse[BufferPG](key, f) }
+
+// Fields formats the row.
+func (row BufferPG) Fields() map[string]string { return row.layout().row() }
+
 // ParseBufferPool reads a row of [CfgBufferPool].
 func ParseBufferPool(key string, f map[string]string) (BufferPool, error) {
 	return parse[BufferPool](key, f)
@@ -517,3 +523,11 @@ func ParseWRED(key string, f map[string]string) (WRED, error) { return parse[WRE
 
 // Fields formats the row.
 func (row WRED) Fields() map[string]string { return row.layout().row() }
+
+// ParseWatermarkPeriod reads a row of [CfgWatermark].
+func ParseWatermarkPeriod(key string, f map[string]string) (WatermarkPeriod, error) {
+	return parse[WatermarkPeriod](key, f)
+}
+
+// Fields formats the row.
+func (row WatermarkPeriod) Fields() map[string]string { return row.layout().row() }

@@ -132,7 +132,6 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 	if g == nil {
 		return nil
 	}
-	var high peaks
 	at := c.births.now()
 	// Rows and their time are written together, so that no reader takes counters for older or newer than they are.
 	_, err := c.out.Client().TxPipelined(ctx, func(to redis.Pipeliner) error {
@@ -142,7 +141,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 			if p == nil || !c.objects.IDs.Known(vid) { // an unknown object is in a view that is not applied yet
 				continue
 			}
-			args, gone, err := c.read(ctx, name, vid, p, g.clear)
+			args, gone, err := c.read(ctx, name, vid, p, g)
 			if len(gone) > 0 { // otherwise a value of an earlier run would look like a current one
 				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
 				if text := strings.Join(gone, ","); !g.leftOut[text] {
@@ -155,9 +154,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 				continue
 			}
 			c.rate(ctx, to, name, g, vid, args)
-			if err := c.peak(ctx, name, g, vid, args, &high); err != nil {
-				c.log.Warn("syncd: watermarks", "group", name, "object", vid, "error", err)
-			}
+			g.peak(name, vid, args)
 			if len(args) > 0 {
 				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
 			}
@@ -167,13 +164,13 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 		}
 		return nil
 	})
-	return errors.Join(err, high.write(ctx, name, c.out))
+	return errors.Join(err, g.raised.write(ctx, c.out))
 }
 
 // read returns the fields of one object's row, and the fields that no longer belong there. If the backend does not
 // support an attribute or statistic, only that one is missing, and it is not read again.
 func (c *Counters) read(
-	ctx context.Context, group string, vid sai.OID, p *polled, clear bool,
+	ctx context.Context, group string, vid sai.OID, p *polled, g *Group,
 ) (args []any, gone []string, err error) {
 	t, _ := protocol.VIDType(vid)
 	k, err := c.objects.IDs.RealKey(sai.Obj(t, vid))
@@ -210,11 +207,21 @@ func (c *Counters) read(
 	if err != nil || len(p.stats) == 0 {
 		return args, gone, err
 	}
+	// The values that are cleared are read once more, at the instant of the clearing.
+	if cleared := g.cleared(group, p.stats); len(cleared) > 0 {
+		last, err := c.births.StatsAndClear(ctx, k, cleared)
+		if err != nil {
+			return args, gone, err
+		}
+		for i, id := range cleared {
+			values[slices.Index(p.stats, id)] = last[i]
+		}
+	}
 	for i, id := range p.stats {
 		args = append(args, id.String(), strconv.FormatUint(values[i], 10))
 	}
-	if clear {
-		return args, gone, c.backend.ClearStats(ctx, k, p.stats)
+	if g.clear {
+		return args, gone, nil
 	}
 	return append(args, c.countedSince(group, k)...), gone, nil
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
-	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -94,68 +94,58 @@ func valuesOf(args []any) map[string]uint64 {
 // clearing, and in the present period. A client that clears a value writes 0.
 var peakTables = []string{"USER_WATERMARKS:", "PERSISTENT_WATERMARKS:", "PERIODIC_WATERMARKS:"}
 
-// peakStats contains the watermarks that have rows in these tables, by group; level contains further names of the
-// same watermark in the chip, which a clearing clears too.
+// peakStats contains the watermarks that have rows in these tables, by group. alsoCleared contains further names of
+// the same watermarks in the chip, which a clearing clears too.
 var (
-	peakStats = map[string]sai.StatID{"QUEUE_WATERMARK_STAT_COUNTER": sai.QueueStatSharedWatermarkBytes}
-	levels    = []sai.StatID{sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes}
+	peakStats = map[string][]sai.StatID{
+		"QUEUE_WATERMARK_STAT_COUNTER": {sai.QueueStatSharedWatermarkBytes},
+		"PG_WATERMARK_STAT_COUNTER": {sai.IngressPriorityGroupStatSharedWatermarkBytes,
+			sai.IngressPriorityGroupStatXoffRoomWatermarkBytes},
+		"BUFFER_POOL_WATERMARK_STAT_COUNTER": {sai.BufferPoolStatWatermarkBytes,
+			sai.BufferPoolStatXoffRoomWatermarkBytes},
+	}
+	alsoCleared = []sai.StatID{sai.QueueStatWatermarkBytes}
 )
 
-// raise sets field ARGV[1] of each row KEYS[i] to ARGV[i+1] if that is more. It is one step, because the field may be
-// cleared at the same time.
-const raise = `
-for i, key in ipairs(KEYS) do
-  local was = redis.call('HGET', key, ARGV[1])
-  if not was or tonumber(was) < tonumber(ARGV[i + 1]) then
-    redis.call('HSET', key, ARGV[1], ARGV[i + 1])
-  end
-end`
-
-var raiseScript = swss.NewScript(raise)
-
-// peaks collects the watermarks that one poll has read.
-type peaks struct {
-	keys   []string
-	values []any
-}
-
-// peak records the watermark of an object, and clears it in the chip, so that the next reading is of the time after
-// this one. In COUNTERS the highest value of all readings remains.
-func (c *Counters) peak(ctx context.Context, name string, g *Group, vid sai.OID, args []any, all *peaks) error {
-	stat, ok := peakStats[name]
-	if !ok || len(g.plugins) > 0 || g.clear {
+// cleared returns the statistics that each reading clears in the chip: all, if the group has that mode, or the
+// watermarks, so that a reading is of the time after the previous one. A group with plug-ins decides for itself.
+func (g *Group) cleared(name string, stats []sai.StatID) (list []sai.StatID) {
+	switch {
+	case g.clear:
+		return stats
+	case len(g.plugins) > 0 || peakStats[name] == nil:
 		return nil
 	}
-	var clear []sai.StatID
-	for i := 0; i+1 < len(args); i += 2 {
-		for _, id := range levels {
-			if args[i] != id.String() {
-				continue
-			}
-			n, err := strconv.ParseUint(fmt.Sprint(args[i+1]), 10, 64)
-			if err != nil {
-				return err
-			}
-			if id == stat {
-				for _, table := range peakTables {
-					all.keys, all.values = append(all.keys, table+vid.String()), append(all.values, n)
-				}
-			}
-			at := peakOf{vid, id}
-			g.highest[at] = max(g.highest[at], n)
-			args[i+1] = strconv.FormatUint(g.highest[at], 10)
-			clear = append(clear, id)
+	for _, id := range stats {
+		if slices.Contains(peakStats[name], id) || slices.Contains(alsoCleared, id) {
+			list = append(list, id)
 		}
 	}
-	if len(clear) == 0 {
-		return nil
+	return list
+}
+
+// peak records the watermarks of an object, which are arguments of its row. In COUNTERS the highest value of all
+// readings remains, unless the group's mode is to clear.
+func (g *Group) peak(name string, vid sai.OID, args []any) {
+	if len(g.plugins) > 0 || peakStats[name] == nil {
+		return
 	}
-	t, _ := protocol.VIDType(vid)
-	k, err := c.objects.IDs.RealKey(sai.Obj(t, vid))
-	if err != nil {
-		return err
+	for i := 0; i+1 < len(args); i += 2 {
+		id, known := sai.LookupStat(fmt.Sprint(args[i]))
+		n, err := strconv.ParseUint(fmt.Sprint(args[i+1]), 10, 64)
+		tabled := slices.Contains(peakStats[name], id)
+		if !known || err != nil || !tabled && !slices.Contains(alsoCleared, id) {
+			continue
+		}
+		at := peakOf{vid, id}
+		if tabled {
+			g.raised[at] = max(g.raised[at], n)
+		}
+		if !g.clear {
+			g.highest[at] = max(g.highest[at], n)
+			args[i+1] = strconv.FormatUint(g.highest[at], 10)
+		}
 	}
-	return c.births.API.ClearStats(ctx, k, clear) // not Births' own, because the object's counters go on counting
 }
 
 // A peakOf names a watermark of an object.
@@ -164,12 +154,36 @@ type peakOf struct {
 	stat sai.StatID
 }
 
-// write writes the collected watermarks.
-func (p *peaks) write(ctx context.Context, name string, to *swss.DB) error {
-	if len(p.keys) == 0 {
+// peaks are watermarks that were read and cleared, and are not in the tables yet.
+type peaks map[peakOf]uint64
+
+// raise sets field ARGV[2i-1] of each row KEYS[i] to ARGV[2i] if that is more. It is one step, because the field may be
+// cleared at the same time.
+const raise = `
+for i, key in ipairs(KEYS) do
+  local was = redis.call('HGET', key, ARGV[2 * i - 1])
+  if not was or tonumber(was) < tonumber(ARGV[2 * i]) then
+    redis.call('HSET', key, ARGV[2 * i - 1], ARGV[2 * i])
+  end
+end`
+
+var raiseScript = swss.NewScript(raise)
+
+// write writes the watermarks. Those that could not be written stay: the chip no longer has them.
+func (p peaks) write(ctx context.Context, to *swss.DB) error {
+	if len(p) == 0 {
 		return nil
 	}
-	args := append([]any{peakStats[name].String()}, p.values...)
-	_, err := to.Run(ctx, raiseScript, p.keys, args...)
-	return err
+	var keys []string
+	var values []any
+	for at, n := range p {
+		for _, table := range peakTables {
+			keys, values = append(keys, table+at.vid.String()), append(values, at.stat.String(), n)
+		}
+	}
+	if _, err := to.Run(ctx, raiseScript, keys, values...); err != nil {
+		return err
+	}
+	clear(p)
+	return nil
 }

@@ -70,6 +70,7 @@ type Group struct {
 	plugins  map[string][]string // digests of the plug-ins that compute rates and peaks, by field
 	readings map[sai.OID]reading // the last readings for rates
 	highest  map[peakOf]uint64   // the highest watermark that was read
+	raised   peaks
 }
 
 // polled lists the attributes and statistics that are read from one object. The first reading removes those that the
@@ -86,7 +87,7 @@ func (all Groups) Group(name string) *Group {
 	if g == nil {
 		g = &Group{
 			Counters: map[sai.OID]*polled{}, leftOut: map[string]bool{}, plugins: map[string][]string{},
-			readings: map[sai.OID]reading{}, highest: map[peakOf]uint64{},
+			readings: map[sai.OID]reading{}, highest: map[peakOf]uint64{}, raised: peaks{},
 		}
 		all[name] = g
 	}
@@ -105,6 +106,7 @@ func (g *Group) drop(vid sai.OID) {
 	delete(g.Counters, vid)
 	delete(g.readings, vid)
 	maps.DeleteFunc(g.highest, func(of peakOf, _ uint64) bool { return of.vid == vid })
+	maps.DeleteFunc(g.raised, func(of peakOf, _ uint64) bool { return of.vid == vid })
 }
 
 // Keep stops reading the objects for which known returns false.

@@ -97,10 +97,22 @@ func (b *Births) forget(k sai.Key) {
 // time.
 func (b *Births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
 	err := b.API.ClearStats(ctx, k, ids)
+	b.cleared(k)
+	return err
+}
+
+// cleared records that some counters of an object were cleared.
+func (b *Births) cleared(k sai.Key) {
 	if k.Type == sai.ObjectTypePort || k.Type == sai.ObjectTypeSwitch {
 		b.of[k.OID], b.kind[k.OID] = time.Time{}, k.Type
 	}
-	return err
+}
+
+// StatsAndClear implements [sai.ReadClearer].
+func (b *Births) StatsAndClear(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
+	values, err := sai.StatsAndClear(ctx, b.API, k, ids)
+	b.cleared(k)
+	return values, err
 }
 
 // since returns, as text, the time since which an object counts.

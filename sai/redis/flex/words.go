@@ -8,6 +8,8 @@ const (
 
 	FieldPortCounters        = "PORT_COUNTER_ID_LIST"
 	FieldQueueCounters       = "QUEUE_COUNTER_ID_LIST"
+	FieldPGCounters          = "PG_COUNTER_ID_LIST"
+	FieldPoolCounters        = "BUFFER_POOL_COUNTER_ID_LIST"
 	FieldRIFCounters         = "RIF_COUNTER_ID_LIST"
 	FieldPolicerCounters     = "POLICER_COUNTER_ID_LIST"
 	FieldPortDebugCounters   = "PORT_DEBUG_COUNTER_ID_LIST"

@@ -315,10 +315,12 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 
 // statLists maps the fields that list statistics to be polled to their object types.
 var statLists = map[string]sai.ObjectType{
-	"PORT_COUNTER_ID_LIST":    sai.ObjectTypePort,
-	"QUEUE_COUNTER_ID_LIST":   sai.ObjectTypeQueue,
-	"RIF_COUNTER_ID_LIST":     sai.ObjectTypeRouterInterface,
-	"POLICER_COUNTER_ID_LIST": sai.ObjectTypePolicer,
+	"PORT_COUNTER_ID_LIST":        sai.ObjectTypePort,
+	"QUEUE_COUNTER_ID_LIST":       sai.ObjectTypeQueue,
+	"PG_COUNTER_ID_LIST":          sai.ObjectTypeIngressPriorityGroup,
+	"BUFFER_POOL_COUNTER_ID_LIST": sai.ObjectTypeBufferPool,
+	"RIF_COUNTER_ID_LIST":         sai.ObjectTypeRouterInterface,
+	"POLICER_COUNTER_ID_LIST":     sai.ObjectTypePolicer,
 }
 
 func group(op, key string, pairs [][2]string) error {

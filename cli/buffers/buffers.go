@@ -1,0 +1,201 @@
+// Package buffers shows the watermarks of queues, ingress priority groups and buffer pools, the drops of priority
+// groups, and flow control, and clears them, with SONiC's words.
+//
+// What belongs here: these commands. What does not: counters of queues, schedulers and traps, which package cli shows.
+package buffers
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
+)
+
+// Paths of the lists in the tree.
+const (
+	queuesRoot = "tamtam-qos:queues"
+	groupsRoot = "tamtam-qos:priority-groups"
+	poolsRoot  = "tamtam-qos:buffer-pools"
+	flowRoot   = "tamtam-qos:flow-control"
+)
+
+// A Show is the function of a command that shows something.
+type Show = func(context.Context, *kit.Call) (*kit.View, error)
+
+// A watermark is one of SONiC's watermarks: what its commands say, its leaf without the table's name, and the word of
+// the request that clears it.
+type watermark struct {
+	object, part []kit.Element // the words before and behind "watermark"
+	root, list   string
+	leaf, prefix string // prefix precedes the numbers in the heads of columns; empty for objects that are not of ports
+	request      string
+}
+
+func watermarks() []watermark {
+	queue := []kit.Element{kit.Keyword("queue", "Egress queues")}
+	group := []kit.Element{kit.Keyword("priority-group", "Ingress priority groups")}
+	return []watermark{
+		{queue, []kit.Element{kit.Keyword("unicast", "Of unicast queues, which all queues are")},
+			queuesRoot, "queue", "watermark", "UC", "Q_SHARED_UNI"},
+		{group, []kit.Element{kit.Keyword("shared", "In the part of the pool that they share")},
+			groupsRoot, "priority-group", "shared-watermark", "PG", "PG_SHARED"},
+		{group, []kit.Element{kit.Keyword("headroom", "In their headroom")},
+			groupsRoot, "priority-group", "headroom-watermark", "PG", "PG_HEADROOM"},
+		{[]kit.Element{kit.Keyword("buffer-pool", "Buffer pools")}, nil, poolsRoot, "buffer-pool", "watermark", "",
+			"BUFFER_POOL"},
+		{[]kit.Element{kit.Keyword("headroom-pool", "The headroom of buffer pools")}, nil,
+			poolsRoot, "buffer-pool", "headroom-watermark", "", "HEADROOM_POOL"},
+	}
+}
+
+// A kept is a table of watermarks that has commands: its word, its leaf, and the kind of its clearing.
+type kept struct {
+	word kit.Element
+	leaf string
+	kind string
+}
+
+func tables() []kept {
+	return []kept{
+		{kit.Keyword("watermark", "The most octets held since a user cleared it"), "user", "watermarks"},
+		{kit.Keyword("persistent-watermark", "The same, with a clearing of its own"), "persistent", "persistent-watermarks"},
+	}
+}
+
+// words returns the words of a command about a watermark.
+func (w watermark) words(first any, t kept) []any {
+	parts := []any{first}
+	for _, list := range [][]kit.Element{w.object, {t.word}, w.part} {
+		for _, e := range list {
+			parts = append(parts, e)
+		}
+	}
+	return parts
+}
+
+// Shows adds the commands that show.
+func Shows(add func(show Show, parts ...any)) {
+	for _, w := range watermarks() {
+		for _, t := range tables() {
+			if w.prefix == "" {
+				add(showPools(t.leaf+"-"+w.leaf), w.words("show", t)...)
+				continue
+			}
+			add(showParts(w.root, w.list, w.prefix, func(e tree.Node) string {
+				return kit.OrDash(e.Text("state", t.leaf+"-"+w.leaf))
+			}), w.words("show", t)...)
+		}
+	}
+	add(showParts(groupsRoot, "priority-group", "PG", func(e tree.Node) string {
+		return kit.Counted(e, "state", "dropped-packets")
+	}), "show", kit.Keyword("priority-group", "Ingress priority groups"), kit.Keyword("drop", "Packets without room"),
+		"counters")
+	pfc := kit.Keyword("pfc", "Priority flow control")
+	add(showPFC, "show", pfc, "counters")
+	add(showPriorities, "show", pfc, kit.Keyword("priority", "Priorities with flow control"))
+}
+
+// Clears adds the commands that clear: the kind and the name of the operation clear-counters.
+func Clears(add func(kind, name string, parts ...any)) {
+	for _, w := range watermarks() {
+		for _, t := range tables() {
+			add(t.kind, w.request, w.words("clear", t)...)
+		}
+	}
+	add("priority-groups", "", "clear", kit.Keyword("priority-group", "Ingress priority groups"),
+		kit.Keyword("drop", "Packets without room"), "counters")
+	add("flow-control", "", "clear", kit.Keyword("pfc", "Priority flow control"), "counters")
+}
+
+// showParts shows a number of each queue or priority group: a row for each port, as SONiC does.
+func showParts(root, list, prefix string, value func(e tree.Node) string) Show {
+	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
+		found, err := c.Session.Client.All(ctx, tree.Path(root))
+		if err != nil {
+			return nil, err
+		}
+		of, parts := map[string]map[int]string{}, 0
+		for _, e := range found.Sorted(list) {
+			port, index, _ := strings.Cut(e.Name(), ":")
+			n, err := strconv.Atoi(index)
+			if err != nil {
+				continue
+			}
+			if of[port] == nil {
+				of[port] = map[int]string{}
+			}
+			of[port][n], parts = value(e), max(parts, n+1)
+		}
+		columns := []kit.Column{kit.Col("Port", 12, 2)}
+		for n := range parts {
+			columns = append(columns, kit.Col(prefix+strconv.Itoa(n), 6, 2))
+		}
+		var rows [][]string
+		for _, port := range tree.SortNaturally(slices.Collect(maps.Keys(of))) {
+			row := []string{port}
+			for n := range parts {
+				row = append(row, kit.OrDash(of[port][n]))
+			}
+			rows = append(rows, row)
+		}
+		return kit.TableView(kit.One(root, found), columns, rows, nil), nil
+	}
+}
+
+// showPools shows a watermark of each buffer pool.
+func showPools(leaf string) Show {
+	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
+		found, err := c.Session.Client.All(ctx, tree.Path(poolsRoot))
+		if err != nil {
+			return nil, err
+		}
+		var rows [][]string
+		for _, e := range found.Sorted("buffer-pool") {
+			rows = append(rows, []string{e.Name(), kit.OrDash(e.Text("state", leaf))})
+		}
+		return kit.TableView(kit.One(poolsRoot, found), []kit.Column{kit.Col("Pool", 24, 2), kit.Col("Bytes", 12, 0)},
+			rows, nil), nil
+	}
+}
+
+// showPFC shows the frames of flow control that ports received and sent, by priority.
+func showPFC(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(flowRoot))
+	if err != nil {
+		return nil, err
+	}
+	columns := []kit.Column{kit.Col("Port", 12, 2), kit.Col("Way", 3, 2)}
+	for n := range 8 {
+		columns = append(columns, kit.Col("PFC"+strconv.Itoa(n), 6, 2))
+	}
+	var rows [][]string
+	for _, d := range []struct{ way, leaf string }{{"Rx", "received"}, {"Tx", "sent"}} {
+		for _, e := range found.Sorted("ports", "port") {
+			row := []string{e.Name(), d.way}
+			for n := range 8 {
+				row = append(row, kit.Counted(e, "state", d.leaf+"-frames-"+strconv.Itoa(n)))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return kit.TableView(kit.One(flowRoot, found), columns, rows, nil), nil
+}
+
+// showPriorities shows which priorities of each port have flow control.
+func showPriorities(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(flowRoot))
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, e := range found.Sorted("ports", "port") {
+		rows = append(rows, []string{e.Name(), kit.OrDash(strings.Join(e.At("state").Texts("enabled-priority"), ","))})
+	}
+	return kit.TableView(kit.One(flowRoot, found), []kit.Column{
+		kit.Col("Port", 12, 2), kit.Col("Lossless priorities", 10, 0),
+	}, rows, nil), nil
+}
