@@ -93,7 +93,7 @@ func (g *gen) ingressProfile() {
 			sai.BufferProfileAttrSharedDynamicTh, sai.Int(g.IntN(6)-3))
 	}
 	if g.chance(60) {
-		with = append(with, sai.BufferProfileAttrXoffTh, g.cellsFrom(12), sai.BufferProfileAttrXonTh, g.cellsFrom(3),
+		with = append(with, sai.BufferProfileAttrXoffTh, g.cellsFrom(12), sai.BufferProfileAttrXonTh, g.cellsFrom(12),
 			sai.BufferProfileAttrXonOffsetTh, g.cellsFrom(3))
 	}
 	g.create(sai.ObjectTypeBufferProfile, with...)
