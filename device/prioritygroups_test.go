@@ -15,8 +15,8 @@ const (
 	poolHeld     = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
 )
 
-// withGroups configures a pool for ingress, and puts frames with DSCP 8 into priority group 3 of Ethernet0 and Ethernet1
-// with a profile.
+// withGroups configures a pool for ingress, and puts frames with DSCP 8 into priority group 3 of Ethernet0 and
+// Ethernet1 with a profile.
 func (m measuredSwitch) withGroups(profile string) {
 	m.Helper()
 	m.write("BUFFER_POOL|in", "type=ingress mode=static size=60000 xoff=20000")

@@ -90,8 +90,8 @@ func (m measuredSwitch) watermarks(queue string) map[string]int {
 	return all
 }
 
-// As in test_watermark.py of sonic-swss, with traffic in place of poked counters: a watermark rises and does not fall, a
-// clearing resets one table only, and the periodic ones begin again after the interval of WATERMARK_TABLE.
+// As in test_watermark.py of sonic-swss, with traffic in place of poked counters: a watermark rises and does not fall,
+// a clearing resets one table only, and the periodic ones begin again after the interval of WATERMARK_TABLE.
 func TestQueueWatermarks(t *testing.T) {
 	m := newMeasured(t)
 	// burst sends n frames at once from each of two ports into queue 1 of Ethernet3, and waits for the next polls.

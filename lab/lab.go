@@ -15,6 +15,7 @@ import (
 	"tamtam/collector/capture"
 	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/lab/heap"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
 	"tamtam/swss"
@@ -57,7 +58,7 @@ type Lab struct {
 	captures  []*capture.Writer
 	oracle    *truth.Oracle // nil if no truth group is configured
 	observers []*observation
-	thrift    gcLimit
+	thrift    heap.Limit
 
 	now, end  Time
 	abreast   Time // the last time at which all nodes had the same time
@@ -107,16 +108,16 @@ func (l *Lab) makeSwitches(ctx context.Context) error {
 		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && !l.t.studied()
 		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
 	}
-	l.thrift.begin(len(l.nodes))
+	l.thrift.Begin(len(l.nodes))
 	l.each(func(n *node) {
 		n.err = l.start(ctx, n)
-		l.thrift.adapt()
+		l.thrift.Adapt()
 	})
-	l.thrift.all()
-	if len(l.nodes) >= many {
+	l.thrift.Started()
+	if len(l.nodes) >= heap.Many {
 		// A frame needs some eighty lines of memory in each switch, on nearly as many pages. The processor cannot keep the
 		// addresses of the small pages of so many switches. If the kernel has no huge pages, the lab is only slower.
-		_ = useHugePages(reflect.ValueOf(l.nodes[0]).Pointer())
+		_ = heap.UseHugePages(reflect.ValueOf(l.nodes[0]).Pointer())
 	}
 	var errs []error
 	for i, n := range l.nodes {
@@ -281,6 +282,6 @@ func (l *Lab) Close() error {
 			n.sim = nil
 		}
 	}
-	l.thrift.end()
+	l.thrift.End()
 	return errors.Join(errs...)
 }

@@ -29,13 +29,11 @@ type streamer struct {
 
 // measure adds a series of what the switch streams.
 func (x *streamer) measure(m *Measurement) (err error) {
-	if x.decoder == nil {
-		if x.decoder, err = hft.NewDecoder(0, 0, nil); err != nil {
-			return err
-		}
-	}
 	x.all = append(x.all, &streamed{m: m, series: &Series{Name: m.name(), Unit: m.What}})
-	return nil
+	if x.decoder == nil {
+		x.decoder, err = hft.NewDecoder(0, 0, nil)
+	}
+	return err
 }
 
 // read decodes a message. The switch writes the sessions with the templates of its streams before their first record.

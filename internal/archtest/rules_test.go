@@ -99,7 +99,7 @@ var rules = []room{
 		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/libm tam/record`)},
 	// experiments, independent of the inside of a switch
 	{name: "lab", modules: []string{yaml}, below: rooms(`
-		lab/chance lab/figure device device/daemons collector/topology collector/capture collector/hftread saisim
+		lab/chance lab/figure lab/heap device device/daemons collector/topology collector/capture collector/hftread saisim
 		saisim/profile saisim/tailstamp saisim/drop swss swss/schema tam/hft`)},
 	// the table of tables as a page, and the parts of it that YANG and the shell repeat
 	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
@@ -114,6 +114,7 @@ var rules = []room{
 		saisim/pipe swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
 	// random numbers of experiments
 	{name: "lab/chance"},
+	{name: "lab/heap"},
 	{name: "lab/figure", below: rooms("tam/libm"), modules: []string{gonumplot}},
 	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
 	// one process of the fleet's collector, assembled from its parts

@@ -41,21 +41,17 @@ func routingModule() tree.Module {
 	interfaces.Rows = append(interfaces.Rows, tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
 		Leaves: routedLeaves("state", schema.CfgVLANSubInterface)})
 	return tree.Module{Name: "tamtam-routing", Groups: []tree.Group{
-		{Path: "/routing/vrfs/vrf", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgVRF, Key: "{name}", Entry: true},
-			{DB: swss.ApplDB, Table: schema.AppVRF, Key: "{name}"},
-		}},
+		{Path: "/routing/vrfs/vrf", Rows: []tree.Row{{DB: swss.ConfigDB, Table: schema.CfgVRF, Key: "{name}", Entry: true},
+			{DB: swss.ApplDB, Table: schema.AppVRF, Key: "{name}"}}},
 		interfaces, addresses,
 		{Path: staticRoutePath, Rows: append(
 			staticRouteRows(tree.Row{Leaves: []tree.Leaf{leaf("config/next-hop", nextHops())}}),
 			tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
 				Leaves: []tree.Leaf{leaf("state/next-hop", hopsInForce())}})},
-		{Path: "/routing/routes/route", Rows: []tree.Row{
-			{
-				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true, Fits: inDefaultVRF,
-				Leaves: []tree.Leaf{leaf("state/next-hop", readOnly(nextHops())), leaf("state/protocol", text("protocol"))},
-			},
-		}},
+		{Path: "/routing/routes/route", Rows: []tree.Row{{
+			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true, Fits: inDefaultVRF,
+			Leaves: []tree.Leaf{leaf("state/next-hop", readOnly(nextHops())), leaf("state/protocol", text("protocol"))},
+		}}},
 		{Path: staticNeighborPath, Finish: finishNeighbor, Rows: []tree.Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{interface}|{address}", Entry: true,

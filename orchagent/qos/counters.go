@@ -173,8 +173,8 @@ func (o *Orch) countPools(p *plan) {
 	o.counts.pools = now
 }
 
-// counters maintains the maps of one kind of objects in COUNTERS_DB, and which of them are polled. Changes are collected
-// until flush writes them.
+// counters maintains the maps of one kind of objects in COUNTERS_DB, and which of them are polled. Changes are
+// collected until flush writes them.
 type counters struct {
 	poller orch.Poller
 	field  string // the field of FLEX_COUNTER_TABLE in FLEX_COUNTER_DB that lists the statistics

@@ -15,8 +15,7 @@ import (
 	"tamtam/swss"
 )
 
-// A view holds the objects that orchagent created since INIT_VIEW. It exists only in TEMP_ASIC_STATE, not in the
-// ASIC.
+// A view holds the objects that orchagent created since INIT_VIEW. It exists only in TEMP_ASIC_STATE, not in the ASIC.
 type view struct {
 	check   *sai.Validator
 	ids     *objectids.Map // the ids of the current view

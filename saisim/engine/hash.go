@@ -25,14 +25,15 @@ import (
 //	CRC_CCITT  CRC-16 of the polynomial 0x1021 that starts with 0xffff
 //	CRC_XOR    exclusive or of CRC_CCITT and XOR
 //
-// These are linear: with the same fields, another seed or salt changes all hashes by the same bits. The fields of an IP packet are the upper and lower 64 bits of the source address, then of the destination
-// address. For IPv4 they are 0 and the address. Unless the packet is a fragment, there is also L4 source port<<16 | L4
-// destination port, or 0 if the parser found none. So the fragments of a datagram stay together. The fields of other
-// frames are the destination and the source MAC address. The protocol is the one after IPv6 extension headers. The hash
-// covers the packet as received, without rewrites.
+// These are linear: with the same fields, another seed or salt changes all hashes by the same bits. The fields of an IP
+// packet are the upper and lower 64 bits of the source address, then of the destination address. For IPv4 they are 0
+// and the address. Unless the packet is a fragment, there is also L4 source port<<16 | L4 destination port, or 0 if the
+// parser found none. So the fragments of a datagram stay together. The fields of other frames are the destination and
+// the source MAC address. The protocol is the one after IPv6 extension headers. The hash covers the packet as received,
+// without rewrites.
 //
-// A field that a HASH object of the switch does not list is 0: for LAGs and for next hop groups, not for programs. These
-// hash by CRC.
+// A field that a HASH object of the switch does not list is 0: for LAGs and for next hop groups, not for programs.
+// These hash by CRC.
 //
 // seed is SAI_SWITCH_ATTR_LAG_DEFAULT_HASH_SEED, or _ECMP_. salt is 0 for LAGs, 1 for next hop groups. A LAG chooses
 // member hash mod n of its n active members in the order of their ports.

@@ -18,16 +18,16 @@ const (
 )
 
 // A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP, TC_TO_QUEUE_MAP, TC_TO_PRIORITY_GROUP_MAP,
-// MAP_PFC_PRIORITY_TO_QUEUE or PFC_PRIORITY_TO_PRIORITY_GROUP_MAP, and of the tables of the same name in APPL_DB. Values
-// that it omits map to 0.
+// MAP_PFC_PRIORITY_TO_QUEUE or PFC_PRIORITY_TO_PRIORITY_GROUP_MAP, and of the tables of the same name in APPL_DB.
+// Values that it omits map to 0.
 type QoSMap struct {
 	Table string // the name of a table of CONFIG_DB
 	Name  string
 	Pairs []QoSPair // sorted by From, in which no value occurs twice; not empty
 }
 
-// A QoSPair maps a DSCP, dot1p priority, traffic class or priority of flow control to a traffic class, queue or priority
-// group. From is in 0..63, 0..7 or 0..15, To in 0..7 or 0..15.
+// A QoSPair maps a DSCP, dot1p priority, traffic class or priority of flow control to a traffic class, queue or
+// priority group. From is in 0..63, 0..7 or 0..15, To in 0..7 or 0..15.
 type QoSPair struct{ From, To uint8 }
 
 // layout returns the layout of the map's table. The names of the fields are numbers up to one bound, and their values
@@ -224,10 +224,10 @@ func (s *Scheduler) layout() layout {
 			number("weight", 1, 100, 1, &s.Weight, "The share of DWRR and WRR."),
 			ignored("priority"),
 			either("meter_type", "bytes", "packets", &s.Packets, "What rates and bursts count.").ifSet(),
-			number("pir", 0, maxRate, 0, &s.PIR, "The peak rate per second, to which the queue is shaped; 0 if it has no limit.").
+			number("pir", 0, maxRate, 0, &s.PIR, "The peak rate per second, to which a queue is shaped; 0: no limit.").
 				or("0").ifSet(),
 			number("pbs", 0, maxRate, 0, &s.PBS, "The burst at the peak rate; 0 for that of the chip.").or("0").ifSet(),
-			number("cir", 0, maxRate, 0, &s.CIR, "The guaranteed rate per second; 0 if there is none. "+noGuarantee).or("0").ifSet(),
+			number("cir", 0, maxRate, 0, &s.CIR, "The guaranteed rate per second; 0: none. "+noGuarantee).or("0").ifSet(),
 			number("cbs", 0, maxRate, 0, &s.CBS, "The burst at the guaranteed rate. "+noGuarantee).or("0").ifSet(),
 		},
 		check: func(r *reader) {

@@ -1,4 +1,4 @@
-package lab
+package heap
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ const (
 	collapse = 25
 )
 
-// useHugePages moves the part of the heap that contains an address to pages of 2 MB. It returns an error if the kernel
+// UseHugePages moves the part of the heap that contains an address to pages of 2 MB. It returns an error if the kernel
 // made no page huge.
-func useHugePages(address uintptr) error {
+func UseHugePages(address uintptr) error {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package lab
+package heap
 
 import (
 	"runtime/debug"
@@ -15,7 +15,7 @@ func percent() int {
 // The heap of a large lab grows to the size that all switches need with slack, whatever part of it is in use so far.
 // If they need more, garbage may be a quarter of the memory in use.
 func TestThrift(t *testing.T) {
-	l := gcLimit{switches: 100}
+	l := Limit{switches: 100}
 	const size = 100 * perSwitch * 5 / 4 // bytes
 	for _, x := range []struct {
 		live uint64 // bytes
@@ -33,25 +33,25 @@ func TestThrift(t *testing.T) {
 // with its own GC percentage.
 func TestThriftEnds(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	var large gcLimit
-	large.begin(2 * many)
+	var large Limit
+	large.Begin(2 * Many)
 	if got := percent(); got == 100 {
 		t.Error("in a large lab: 100 %, want a percentage for its size")
 	}
-	large.all()
-	large.end()
+	large.Started()
+	large.End()
 	if got := percent(); got != 100 {
 		t.Errorf("behind a large lab: %d %%, want 100", got)
 	}
-	for was, switches := range map[int]int{100: many - 1, 400: 2 * many} {
+	for was, switches := range map[int]int{100: Many - 1, 400: 2 * Many} {
 		debug.SetGCPercent(was)
-		var l gcLimit
-		l.begin(switches)
-		l.adapt()
-		l.all()
+		var l Limit
+		l.Begin(switches)
+		l.Adapt()
+		l.Started()
 		if got := percent(); got != was {
 			t.Errorf("%d switches where garbage is collected at %d %%: %d", switches, was, got)
 		}
-		l.end()
+		l.End()
 	}
 }
