@@ -14,9 +14,8 @@ import (
 )
 
 // aftModules returns the mappings of openconfig-aft: the routes of APPL_DB, whatever their origin, and the subnets of
-// interfaces. SONiC writes the
-// next hops into each route, but OpenConfig numbers next hops and their groups. Each number is a hash of the content,
-// so that it stays the same as long as the content does.
+// interfaces. SONiC writes the next hops into each route, but OpenConfig numbers next hops and their groups. Each
+// number is a hash of the content, so that it stays the same as long as the content does.
 func aftModules() []tree.Module {
 	const afts = "/network-instances/network-instance/afts"
 	next := func(each string, visit func(hops []hop, add func(key string, h hop)), leaves ...tree.Leaf) []tree.Row {
@@ -36,12 +35,7 @@ func aftModules() []tree.Module {
 			Entry: true, Leaves: leaves,
 		}}
 	}
-	subinterface := tree.Codec{Get: func(r tree.Record) []string {
-		if name := r.Field("interface"); name == "" || strings.HasPrefix(name, "Vlan") {
-			return nil
-		}
-		return tree.One("0")
-	}}
+	subinterface := tree.Codec{Get: func(r tree.Record) []string { return tree.One(subinterfaceOf(r.Field("interface"))) }}
 	m := tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
 		{Path: afts + "/next-hops/next-hop", Rows: append(next("index", visitHops,
 			leaf("state/ip-address", readOnly(text("address"))),
@@ -237,7 +231,9 @@ func linksOf(family string) func(map[string]string) map[string]string {
 // visitHops adds the next hops of a route.
 func visitHops(hops []hop, add func(key string, h hop)) {
 	for _, h := range hops {
-		add(h.index(), h)
+		index := h.index()
+		h.Interface = servedInterface(h.Interface)
+		add(index, h)
 	}
 }
 
@@ -252,9 +248,6 @@ func visitMembers(hops []hop, add func(key string, h hop)) {
 }
 
 func hopText(h hop) string {
-	text, err := json.Marshal(h)
-	if err != nil {
-		return "{}" // cannot happen: strings can be encoded
-	}
+	text, _ := json.Marshal(h) // strings can always be encoded
 	return string(text)
 }

@@ -28,10 +28,8 @@ func instanceModule() tree.Module {
 	only := "there is one network instance"
 	// Every switch has at least one of these rows.
 	there := func(leaves ...tree.Leaf) []tree.Row {
-		return []tree.Row{
-			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Entry: true, Leaves: leaves},
-			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Entry: true, Leaves: leaves},
-		}
+		return []tree.Row{{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Entry: true, Leaves: leaves},
+			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Entry: true, Leaves: leaves}}
 	}
 	kind, yes := constant("DEFAULT_INSTANCE"), constant("true")
 	index := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
@@ -40,10 +38,8 @@ func instanceModule() tree.Module {
 			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant(instanceName)},
 			Rows: there(leaf("config/type", kind), leaf("state/type", kind)),
 		},
-		{
-			Path: instance + "/interfaces/interface", View: inRouting, Second: true, Through: instanceInterfaceThrough(),
-			Rows: routedInstanceRows(),
-		},
+		{Path: instance + "/interfaces/interface", View: inRouting, Second: true, Through: instanceInterfaceThrough(),
+			Rows: routedInstanceRows()},
 		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Through: vlanThrough(), Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Leaves: vlanLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", Leaves: vlanLeaves("state")},
