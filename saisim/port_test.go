@@ -206,7 +206,7 @@ func TestPortStats(t *testing.T) {
 	if c, _ := r.PortCounters(0); c.Received != 6 {
 		t.Errorf("the totals are %+v", c)
 	}
-	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), []sai.StatID{sai.PortStatPfc0RxPkts})
+	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), []sai.StatID{sai.PortStatPfc0RxPauseDuration})
 	r.wantStatus(err, sai.StatusNotSupported)
 	// All statistics that are reported as supported are supported.
 	all := need(r.StatsCapability(context.Background(), sai.ObjectTypePort))(t)
@@ -261,7 +261,7 @@ func TestCapabilities(t *testing.T) {
 		sai.ACLEntryAttrActionSetPolicer:      {},
 		sai.RouteEntryAttrNextHopID:           {Create: true, Set: true, Get: true},
 		sai.RouteEntryAttrIPAddrFamily:        {Get: true},
-		sai.RouterInterfaceAttrOuterVLANID:    {},
+		sai.RouterInterfaceAttrInnerVLANID:    {},
 		sai.TAMIntAttrDeviceID:                {Create: true, Get: true},
 		sai.PortAttrOperStatus:                {Get: true},
 		sai.SwitchAttrAvailableACLTable:       {Get: true},

@@ -263,6 +263,16 @@ func (f *fated) act() {
 	}
 	full("20000", "64", drop.QueueLimit.String())
 	full("64", "20000", drop.Buffer.String())
+	f.set("BUFFER_POOL|I", swss.FieldValues{"type": "ingress", "mode": "static", "size": "20000"})
+	f.set("BUFFER_PROFILE|G", swss.FieldValues{"pool": "I", "size": "0", "static_th": "64"})
+	f.set("BUFFER_PG|Ethernet0|0", swss.FieldValues{"profile": "G"})
+	f.model.groupFull = "Ethernet0"
+	f.come("Ethernet0", f.plain(0, 3, 200, 1))
+	f.come("Ethernet1", f.plain(1, 3, 200, 1))
+	f.model.groupFull = ""
+	for _, row := range []string{"BUFFER_PG|Ethernet0|0", "BUFFER_PROFILE|G", "BUFFER_POOL|I"} {
+		f.set(row, nil)
+	}
 	// Three frames arrive at once. The first is sent, the second finds the queue empty, and the third finds it
 	// occupied.
 	f.set("WRED_PROFILE|W", swss.FieldValues{"wred_green_enable": "true", "green_min_threshold": "1",

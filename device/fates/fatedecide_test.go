@@ -581,6 +581,9 @@ func (d *modelDecision) send(place string, vlan uint16) {
 // ends returns the ends of all copies.
 func (d *modelDecision) ends() (list []modelEnd) {
 	path := strings.Join(d.path, " > ")
+	if len(d.leaves) > 0 && d.in == d.groupFull {
+		return append(list, modelEnd{what: "priority-group", path: path, by: modelBy(d.by)})
+	}
 	if d.copied {
 		e := modelEnd{what: record.EndCPU, path: path, by: modelBy(d.by)}
 		if n, metered := d.tokens[d.trapped]; metered && n == 0 {

@@ -39,6 +39,7 @@ type fateBeyond struct {
 	down6       map[string]bool
 	routes      []modelRoute
 	queueFull   map[string]string // drop reasons of ports whose queue accepts nothing, by port
+	groupFull   string            // port whose priority groups accept nothing; empty if there is none
 	tokens      map[string]int    // number of packets that each trap's policer still passes; no entry means no limit
 	early, late uint16            // UDP ports that programs of the two pipes drop
 }

@@ -343,7 +343,7 @@ var rules = []room{
 	// records of streamed statistics, on their way to the host
 	{name: "saisim/objects/stream", below: rooms("sai tam/hft")},
 	// lists of QoS maps as arrays
-	{name: "saisim/objects/qosmap", below: rooms("saisim/tm sai")},
+	{name: "saisim/objects/qosmap", below: rooms("saisim/config saisim/tm sai")},
 	// objects for which SAI has no type
 	{name: "saisim/objects/extension", below: rooms(`
 		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark

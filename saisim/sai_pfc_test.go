@@ -2,10 +2,10 @@ package saisim_test
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
@@ -120,15 +120,17 @@ func lossyCells(t *testing.T, seed uint64, factor float64) (dropped, pauses uint
 // quarter of it, some are.
 func TestHeadroomIsLossless(t *testing.T) {
 	lost, pauses := uint64(0), uint64(0)
-	for seed := range uint64(12) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			n, sent := lossyCells(t, seed, 1)
-			if pauses += sent; n > 0 {
-				t.Errorf("%d packets are dropped, want none", n)
-			}
-			n, _ = lossyCells(t, seed, 0.25)
-			lost += n
-		})
+	cases := randtest.Cases{Count: 12}
+	run := randtest.Run(t, cases, func(t *testing.T, seed uint64) {
+		n, sent := lossyCells(t, seed, 1)
+		if pauses += sent; n > 0 {
+			t.Errorf("%d packets are dropped, want none", n)
+		}
+		n, _ = lossyCells(t, seed, 0.25)
+		lost += n
+	})
+	if !run.Whole(cases) {
+		return
 	}
 	if lost == 0 || pauses < 100 {
 		t.Errorf("%d packets are dropped without enough headroom, and %d frames pause senders; want many", lost, pauses)
