@@ -141,6 +141,9 @@ def main():
     """Start the switch."""
     write("/var/run/redis/sonic-db/database_config.json", databases())
     write("/etc/sonic/copp_cfg.json", copp())
+    # The dynamic buffer model computes headroom from these: bytes, and KiB at a port's full speed.
+    write("/etc/sonic/asic_table.json", [{"OP": "SET", "ASIC_TABLE:TAMTAM": {
+        "cell_size": "144", "pipeline_latency": "18", "mac_phy_delay": "0.8", "peer_response_time": "9.9"}}])
     with open(HWSKU + "pg_profile_lookup.ini", "w") as f:
         f.write("# speed cable size xon xoff threshold xon_offset\n")
         for cable in ("5m", "40m", "300m"):
