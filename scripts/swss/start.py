@@ -157,7 +157,8 @@ def main():
     if not os.path.exists(CONFIG):
         write(CONFIG, configuration())
     supervisorctl("start", "rsyslogd", "redis-server")
-    while subprocess.run(["redis-cli", "ping"], stdout=subprocess.DEVNULL, check=False).returncode:
+    ping = ["redis-cli", "-s", "/var/run/redis/redis.sock", "ping"]
+    while subprocess.run(ping, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
         time.sleep(0.05)
     with open(CONFIG) as f:
         load(json.load(f))
