@@ -8,6 +8,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
 	"tamtam/cli/kit"
+	"tamtam/cli/subport"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
 	"tamtam/cli/vrf"
@@ -65,6 +66,8 @@ func showCommands() []*kit.Command {
 	add(showACL, "show", kit.Keyword("access-list", "ACL tables and rules"), kit.Maybe(acl, "Only this table"))
 	add(showACL, "show", kit.Keyword("acl", "The same as access-list"), kit.Maybe(acl, "Only this table"))
 	add(vrf.Show(routingRoot), "show", kit.Keyword("vrf", "VRFs and their interfaces"))
+	add(subport.Show(routingRoot), "show", kit.Keyword("subinterfaces", "Sub-ports: interfaces of ports for one VLAN"),
+		kit.Keyword("status", "VLAN, MTU, administrative state and status"))
 	add(showRoutes(4), "show", ip, kit.Keyword("route", "IPv4 routes"))
 	add(showRoutes(6), "show", ipv6, kit.Keyword("route", "IPv6 routes"))
 	add(showIPInterfaces(4), "show", ip, "interface")

@@ -129,6 +129,7 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 			`"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8","next-hop":["10.0.0.3"]}}]},`+
 			`"vrfs":{"vrf":[{"name":"Vrf1","config":{"name":"Vrf1"},"state":{"status":"active"}}]},`+
 			`"interfaces":{"interface":[{"name":"Ethernet12","config":{"vrf":"Vrf1"}},`+
+			`{"name":"Ethernet8.10","config":{"vlan":10},"state":{"status":"active"}},`+
 			`{"name":"Ethernet4","addresses":{"address":[{"prefix":"10.0.0.1/24",`+
 			`"state":{"status":"active"}}]}},{"name":"Ethernet8","addresses":{"address":[{"prefix":"2001:db8::1/64",`+
 			`"state":{"status":"active"}}]}}]},`+

@@ -40,6 +40,7 @@ const brokenRows = `{
 	"VLAN_INTERFACE": {"Vlan30|10.1.0.1/24": {}},
 	"PORTCHANNEL_INTERFACE": {"PortChannel3|10.2.0.1/24": {}},
 	"LOOPBACK_INTERFACE": {"Loopback0|10.3.0.1/24": {"scope": "wide"}},
+	"VLAN_SUB_INTERFACE": {"Ethernet3.4095": {}},
 	"STATIC_ROUTE": {"10.9.0.0/16": {"nexthop": "10.200.0.2"}},
 	"NEIGH": {"Vlan30|10.1.0.9": {"neigh": "nobody"}},
 	"FDB": {"Vlan30|02:00:00:00:00:09": {"port": "Ethernet1"}},

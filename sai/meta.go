@@ -249,7 +249,8 @@ func buildEnum(name string, facts enumFacts) *EnumMeta {
 
 func (t *tables) addType(o *objectFacts) {
 	tm := &TypeMeta{Type: o.id, Name: o.name, IsOID: !strings.HasSuffix(o.name, "_ENTRY")}
-	if o.id == ObjectTypeACLEntry || o.id == ObjectTypeHostifTableEntry { // objects of the type have an id
+	switch o.id {
+	case ObjectTypeACLEntry, ObjectTypeHostifTableEntry, ObjectTypeTunnelTermTableEntry: // objects of the type have an id
 		tm.IsOID = true
 	}
 	t.types[o.id] = tm

@@ -1930,6 +1930,67 @@ const (
 	TlvTypeHmac    Enum = 3
 )
 
+// sai_tunnel_decap_ecn_mode_t
+const (
+	TunnelDecapECNModeStandard      Enum = 0
+	TunnelDecapECNModeCopyFromOuter Enum = 1
+	TunnelDecapECNModeUserDefined   Enum = 2
+)
+
+// sai_tunnel_dscp_mode_t
+const (
+	TunnelDSCPModeUniformModel Enum = 0
+	TunnelDSCPModePipeModel    Enum = 1
+)
+
+// sai_tunnel_encap_ecn_mode_t
+const (
+	TunnelEncapECNModeStandard    Enum = 0
+	TunnelEncapECNModeUserDefined Enum = 1
+)
+
+// sai_tunnel_peer_mode_t
+const (
+	TunnelPeerModeP2p  Enum = 0
+	TunnelPeerModeP2mp Enum = 1
+)
+
+// sai_tunnel_stat_t
+const (
+	TunnelStatInOctets   StatID = 42<<32 | 0
+	TunnelStatInPackets  StatID = 42<<32 | 1
+	TunnelStatOutOctets  StatID = 42<<32 | 2
+	TunnelStatOutPackets StatID = 42<<32 | 3
+)
+
+// sai_tunnel_term_table_entry_type_t
+const (
+	TunnelTermTableEntryTypeP2p   Enum = 0
+	TunnelTermTableEntryTypeP2mp  Enum = 1
+	TunnelTermTableEntryTypeMp2p  Enum = 2
+	TunnelTermTableEntryTypeMp2mp Enum = 3
+)
+
+// sai_tunnel_ttl_mode_t
+const (
+	TunnelTTLModeUniformModel Enum = 0
+	TunnelTTLModePipeModel    Enum = 1
+)
+
+// sai_tunnel_type_t
+const (
+	TunnelTypeIpinip    Enum = 0
+	TunnelTypeIpinipGRE Enum = 1
+	TunnelTypeVxlan     Enum = 2
+	TunnelTypeMpls      Enum = 3
+)
+
+// sai_tunnel_vxlan_udp_sport_mode_t
+const (
+	TunnelVxlanUDPSportModeUserDefined Enum = 0
+	TunnelVxlanUDPSportModeEphemeral   Enum = 1
+)
+
 // sai_vlan_flood_control_type_t
 const (
 	VLANFloodControlTypeAll       Enum = 0
@@ -2755,6 +2816,49 @@ const (
 	HostifTableEntryAttrTrapID      AttrID = 35<<32 | 0x2
 	HostifTableEntryAttrChannelType AttrID = 35<<32 | 0x3
 	HostifTableEntryAttrHostIf      AttrID = 35<<32 | 0x4
+)
+
+// Attributes of SAI_OBJECT_TYPE_TUNNEL.
+const (
+	TunnelAttrType                         AttrID = 42<<32 | 0x0
+	TunnelAttrUnderlayInterface            AttrID = 42<<32 | 0x1
+	TunnelAttrOverlayInterface             AttrID = 42<<32 | 0x2
+	TunnelAttrPeerMode                     AttrID = 42<<32 | 0x3
+	TunnelAttrEncapSrcIP                   AttrID = 42<<32 | 0x4
+	TunnelAttrEncapDstIP                   AttrID = 42<<32 | 0x5
+	TunnelAttrEncapTTLMode                 AttrID = 42<<32 | 0x6
+	TunnelAttrEncapTTLVal                  AttrID = 42<<32 | 0x7
+	TunnelAttrEncapDSCPMode                AttrID = 42<<32 | 0x8
+	TunnelAttrEncapDSCPVal                 AttrID = 42<<32 | 0x9
+	TunnelAttrEncapGREKeyValid             AttrID = 42<<32 | 0xa
+	TunnelAttrEncapGREKey                  AttrID = 42<<32 | 0xb
+	TunnelAttrEncapECNMode                 AttrID = 42<<32 | 0xc
+	TunnelAttrEncapMappers                 AttrID = 42<<32 | 0xd
+	TunnelAttrDecapECNMode                 AttrID = 42<<32 | 0xe
+	TunnelAttrDecapMappers                 AttrID = 42<<32 | 0xf
+	TunnelAttrDecapTTLMode                 AttrID = 42<<32 | 0x10
+	TunnelAttrDecapDSCPMode                AttrID = 42<<32 | 0x11
+	TunnelAttrTermTableEntryList           AttrID = 42<<32 | 0x12
+	TunnelAttrLoopbackPacketAction         AttrID = 42<<32 | 0x13
+	TunnelAttrVxlanUDPSportMode            AttrID = 42<<32 | 0x14
+	TunnelAttrVxlanUDPSport                AttrID = 42<<32 | 0x15
+	TunnelAttrVxlanUDPSportMask            AttrID = 42<<32 | 0x16
+	TunnelAttrEncapQoSTCAndColorToDSCPMap  AttrID = 42<<32 | 0x19
+	TunnelAttrEncapQoSTCToQueueMap         AttrID = 42<<32 | 0x1a
+	TunnelAttrDecapQoSDSCPToTCMap          AttrID = 42<<32 | 0x1b
+	TunnelAttrDecapQoSTCToPriorityGroupMap AttrID = 42<<32 | 0x1c
+)
+
+// Attributes of SAI_OBJECT_TYPE_TUNNEL_TERM_TABLE_ENTRY.
+const (
+	TunnelTermTableEntryAttrVrID           AttrID = 43<<32 | 0x0
+	TunnelTermTableEntryAttrType           AttrID = 43<<32 | 0x1
+	TunnelTermTableEntryAttrDstIP          AttrID = 43<<32 | 0x2
+	TunnelTermTableEntryAttrDstIPMask      AttrID = 43<<32 | 0x3
+	TunnelTermTableEntryAttrSrcIP          AttrID = 43<<32 | 0x4
+	TunnelTermTableEntryAttrSrcIPMask      AttrID = 43<<32 | 0x5
+	TunnelTermTableEntryAttrTunnelType     AttrID = 43<<32 | 0x6
+	TunnelTermTableEntryAttrActionTunnelID AttrID = 43<<32 | 0x7
 )
 
 // Attributes of SAI_OBJECT_TYPE_MIRROR_SESSION.
@@ -5046,6 +5150,49 @@ var enums = map[string]enumFacts{
 		{"SAI_TLV_TYPE_OPAQUE", 2},
 		{"SAI_TLV_TYPE_HMAC", 3},
 	},
+	"sai_tunnel_decap_ecn_mode_t": {
+		{"SAI_TUNNEL_DECAP_ECN_MODE_STANDARD", 0},
+		{"SAI_TUNNEL_DECAP_ECN_MODE_COPY_FROM_OUTER", 1},
+		{"SAI_TUNNEL_DECAP_ECN_MODE_USER_DEFINED", 2},
+	},
+	"sai_tunnel_dscp_mode_t": {
+		{"SAI_TUNNEL_DSCP_MODE_UNIFORM_MODEL", 0},
+		{"SAI_TUNNEL_DSCP_MODE_PIPE_MODEL", 1},
+	},
+	"sai_tunnel_encap_ecn_mode_t": {
+		{"SAI_TUNNEL_ENCAP_ECN_MODE_STANDARD", 0},
+		{"SAI_TUNNEL_ENCAP_ECN_MODE_USER_DEFINED", 1},
+	},
+	"sai_tunnel_peer_mode_t": {
+		{"SAI_TUNNEL_PEER_MODE_P2P", 0},
+		{"SAI_TUNNEL_PEER_MODE_P2MP", 1},
+	},
+	"sai_tunnel_stat_t": {
+		{"SAI_TUNNEL_STAT_IN_OCTETS", 0},
+		{"SAI_TUNNEL_STAT_IN_PACKETS", 1},
+		{"SAI_TUNNEL_STAT_OUT_OCTETS", 2},
+		{"SAI_TUNNEL_STAT_OUT_PACKETS", 3},
+	},
+	"sai_tunnel_term_table_entry_type_t": {
+		{"SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_P2P", 0},
+		{"SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_P2MP", 1},
+		{"SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_MP2P", 2},
+		{"SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_MP2MP", 3},
+	},
+	"sai_tunnel_ttl_mode_t": {
+		{"SAI_TUNNEL_TTL_MODE_UNIFORM_MODEL", 0},
+		{"SAI_TUNNEL_TTL_MODE_PIPE_MODEL", 1},
+	},
+	"sai_tunnel_type_t": {
+		{"SAI_TUNNEL_TYPE_IPINIP", 0},
+		{"SAI_TUNNEL_TYPE_IPINIP_GRE", 1},
+		{"SAI_TUNNEL_TYPE_VXLAN", 2},
+		{"SAI_TUNNEL_TYPE_MPLS", 3},
+	},
+	"sai_tunnel_vxlan_udp_sport_mode_t": {
+		{"SAI_TUNNEL_VXLAN_UDP_SPORT_MODE_USER_DEFINED", 0},
+		{"SAI_TUNNEL_VXLAN_UDP_SPORT_MODE_EPHEMERAL", 1},
+	},
 	"sai_vlan_flood_control_type_t": {
 		{"SAI_VLAN_FLOOD_CONTROL_TYPE_ALL", 0},
 		{"SAI_VLAN_FLOOD_CONTROL_TYPE_NONE", 1},
@@ -5819,6 +5966,45 @@ var objects = []objectFacts{
 		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_TRAP_ID", id: 0x2, typ: "oid", flags: "MC", objects: "HOSTIF_TRAP,HOSTIF_USER_DEFINED_TRAP", cond: "or:SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_PORT,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_VLAN,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_LAG,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_TRAP_ID"},
 		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE", id: 0x3, typ: "enum", flags: "MC", enum: "sai_hostif_table_entry_channel_type_t"},
 		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_HOST_IF", id: 0x4, typ: "oid", flags: "MC", objects: "HOSTIF", cond: "or:SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE==SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_FD,SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE==SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_GENETLINK"},
+	}},
+	{name: "SAI_OBJECT_TYPE_TUNNEL", id: 42, stats: "sai_tunnel_stat_t", attrs: []attrFacts{
+		{name: "SAI_TUNNEL_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_tunnel_type_t", resource: true},
+		{name: "SAI_TUNNEL_ATTR_UNDERLAY_INTERFACE", id: 0x1, typ: "oid", flags: "MC", objects: "ROUTER_INTERFACE", cond: "or:SAI_TUNNEL_ATTR_TYPE==SAI_TUNNEL_TYPE_IPINIP,SAI_TUNNEL_ATTR_TYPE==SAI_TUNNEL_TYPE_IPINIP_GRE,SAI_TUNNEL_ATTR_TYPE==SAI_TUNNEL_TYPE_VXLAN"},
+		{name: "SAI_TUNNEL_ATTR_OVERLAY_INTERFACE", id: 0x2, typ: "oid", flags: "MC", objects: "ROUTER_INTERFACE", cond: "or:SAI_TUNNEL_ATTR_TYPE==SAI_TUNNEL_TYPE_IPINIP,SAI_TUNNEL_ATTR_TYPE==SAI_TUNNEL_TYPE_IPINIP_GRE"},
+		{name: "SAI_TUNNEL_ATTR_PEER_MODE", id: 0x3, typ: "enum", flags: "C", enum: "sai_tunnel_peer_mode_t", def: "SAI_TUNNEL_PEER_MODE_P2MP", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_SRC_IP", id: 0x4, typ: "ip", flags: "C", def: "0.0.0.0", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_DST_IP", id: 0x5, typ: "ip", flags: "C", def: "0.0.0.0", hasDefault: true, validonly: "or:SAI_TUNNEL_ATTR_PEER_MODE==SAI_TUNNEL_PEER_MODE_P2P"},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_TTL_MODE", id: 0x6, typ: "enum", flags: "S", enum: "sai_tunnel_ttl_mode_t", def: "SAI_TUNNEL_TTL_MODE_UNIFORM_MODEL", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_TTL_VAL", id: 0x7, typ: "u8", flags: "S", def: "255", hasDefault: true, validonly: "or:SAI_TUNNEL_ATTR_ENCAP_TTL_MODE==SAI_TUNNEL_TTL_MODE_PIPE_MODEL"},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_DSCP_MODE", id: 0x8, typ: "enum", flags: "S", enum: "sai_tunnel_dscp_mode_t", def: "SAI_TUNNEL_DSCP_MODE_UNIFORM_MODEL", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_DSCP_VAL", id: 0x9, typ: "u8", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_TUNNEL_ATTR_ENCAP_DSCP_MODE==SAI_TUNNEL_DSCP_MODE_PIPE_MODEL"},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_GRE_KEY_VALID", id: 0xa, typ: "bool", flags: "C", def: "false", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_GRE_KEY", id: 0xb, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_TUNNEL_ATTR_ENCAP_GRE_KEY_VALID==true"},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_ECN_MODE", id: 0xc, typ: "enum", flags: "C", enum: "sai_tunnel_encap_ecn_mode_t", def: "SAI_TUNNEL_ENCAP_ECN_MODE_STANDARD", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_MAPPERS", id: 0xd, typ: "oidlist", flags: "C", objects: "TUNNEL_MAP", def: "empty", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_DECAP_ECN_MODE", id: 0xe, typ: "enum", flags: "C", enum: "sai_tunnel_decap_ecn_mode_t", def: "SAI_TUNNEL_DECAP_ECN_MODE_STANDARD", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_DECAP_MAPPERS", id: 0xf, typ: "oidlist", flags: "C", objects: "TUNNEL_MAP", def: "empty", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_DECAP_TTL_MODE", id: 0x10, typ: "enum", flags: "S", enum: "sai_tunnel_ttl_mode_t", def: "SAI_TUNNEL_TTL_MODE_UNIFORM_MODEL", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_DECAP_DSCP_MODE", id: 0x11, typ: "enum", flags: "S", enum: "sai_tunnel_dscp_mode_t", def: "SAI_TUNNEL_DSCP_MODE_UNIFORM_MODEL", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_TERM_TABLE_ENTRY_LIST", id: 0x12, typ: "oidlist", flags: "R", objects: "TUNNEL_TERM_TABLE_ENTRY"},
+		{name: "SAI_TUNNEL_ATTR_LOOPBACK_PACKET_ACTION", id: 0x13, typ: "enum", flags: "S", enum: "sai_packet_action_t", def: "SAI_PACKET_ACTION_FORWARD", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_VXLAN_UDP_SPORT_MODE", id: 0x14, typ: "enum", flags: "S", enum: "sai_tunnel_vxlan_udp_sport_mode_t", def: "SAI_TUNNEL_VXLAN_UDP_SPORT_MODE_EPHEMERAL", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_VXLAN_UDP_SPORT", id: 0x15, typ: "u16", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_VXLAN_UDP_SPORT_MASK", id: 0x16, typ: "u8", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_QOS_TC_AND_COLOR_TO_DSCP_MAP", id: 0x19, typ: "oid", flags: "S", objects: "QOS_MAP", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+		{name: "SAI_TUNNEL_ATTR_ENCAP_QOS_TC_TO_QUEUE_MAP", id: 0x1a, typ: "oid", flags: "S", objects: "QOS_MAP", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+		{name: "SAI_TUNNEL_ATTR_DECAP_QOS_DSCP_TO_TC_MAP", id: 0x1b, typ: "oid", flags: "S", objects: "QOS_MAP", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+		{name: "SAI_TUNNEL_ATTR_DECAP_QOS_TC_TO_PRIORITY_GROUP_MAP", id: 0x1c, typ: "oid", flags: "S", objects: "QOS_MAP", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+	}},
+	{name: "SAI_OBJECT_TYPE_TUNNEL_TERM_TABLE_ENTRY", id: 43, stats: "", attrs: []attrFacts{
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_VR_ID", id: 0x0, typ: "oid", flags: "MC", objects: "VIRTUAL_ROUTER"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE", id: 0x1, typ: "enum", flags: "MC", enum: "sai_tunnel_term_table_entry_type_t"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_DST_IP", id: 0x2, typ: "ip", flags: "MC", cond: "or:SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_P2P,SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_P2MP"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_DST_IP_MASK", id: 0x3, typ: "ip", flags: "C", def: "0.0.0.0", hasDefault: true, validonly: "or:SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_MP2P,SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_MP2MP"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_SRC_IP", id: 0x4, typ: "ip", flags: "MC", cond: "or:SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_P2P,SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_MP2P"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_SRC_IP_MASK", id: 0x5, typ: "ip", flags: "C", def: "0.0.0.0", hasDefault: true, validonly: "or:SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_P2MP,SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TYPE==SAI_TUNNEL_TERM_TABLE_ENTRY_TYPE_MP2MP"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_TUNNEL_TYPE", id: 0x6, typ: "enum", flags: "MC", enum: "sai_tunnel_type_t"},
+		{name: "SAI_TUNNEL_TERM_TABLE_ENTRY_ATTR_ACTION_TUNNEL_ID", id: 0x7, typ: "oid", flags: "MC", objects: "TUNNEL"},
 	}},
 	{name: "SAI_OBJECT_TYPE_MIRROR_SESSION", id: 14, stats: "", attrs: []attrFacts{
 		{name: "SAI_MIRROR_SESSION_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_mirror_session_type_t"},

@@ -33,10 +33,11 @@
 // Its decisions use the length of the frame as received, without FCS, and for a mirror copy the length with which it
 // leaves.
 //
-// A packet is charged to its ingress priority group at queue, before its copies request buffer space, until the last
-// of its copies leaves its queue, at deq. A frame of flow control that the port sends, at cycle t, has pre = max(t +
-// EgressStages*StageCycles + Deparser, free'). One that the port receives holds queues from ready + 1 until ceil(ready +
-// quanta * 64 B). A pause at the peer has 65535 quanta, and is repeated after half of that time.
+// A packet is charged to its ingress priority group at queue, before its copies request buffer space, until the
+// last of its copies leaves its queue, at deq. A frame of flow control that the port sends, at cycle t, has pre =
+// max(t + EgressStages*StageCycles + Deparser, free'). One that the port receives holds queues from ready + 1
+// until ceil(ready + quanta * 64 B). A pause at the peer has 65535 quanta, and is repeated after half of that
+// time.
 //
 // The order of ports is that of their first lanes. Frames dropped by the ingress MAC (at a port that is down, runts,
 // frames above the MTU) use their time on the wire and no cycle of the pipe. Frames dropped by the egress pipe use none

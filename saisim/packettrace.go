@@ -26,6 +26,7 @@ const (
 	TableGroup      = engine.TableGroup
 	TableEncap      = engine.TableEncap
 	TableDecap      = engine.TableDecap
+	TableTunnel     = engine.TableTunnel
 )
 
 // A Fork is a copy of a chip at an instant, including frames in flight. It predicts the outcome of packets. Predictions

@@ -65,7 +65,8 @@ func lossyCells(t *testing.T, seed uint64, factor float64) (dropped, pauses uint
 	// From the packet that fills the shared part to the last packet after it: the frame of flow control leaves and
 	// arrives, the frame that was begun ends and arrives, and passes the ingress pipe.
 	const step = 8
-	window := float64(p.EgressCycles()) + 2*wire(60) + 2*float64(delay) + 3*wire(most) + float64(p.IngressCycles()) + 2*step
+	window := float64(p.EgressCycles()) + 2*wire(60) + 2*float64(delay) + 3*wire(most) +
+		float64(p.IngressCycles()) + 2*step
 	cells := 0
 	for n := 60; n <= most; n++ {
 		size := int(p.Buffer.CellBytes)

@@ -133,8 +133,15 @@ func TestRouteRefusals(t *testing.T) {
 		t     sai.ObjectType
 		pairs []any
 	}{
-		{"a sub-port", sai.StatusNotSupported, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypeSubPort,
-			sai.RouterInterfaceAttrPortID, r.oid(7), sai.RouterInterfaceAttrOuterVLANID, sai.Uint(5))},
+		{"a sub-port of a bridged port", sai.StatusObjectInUse, sai.ObjectTypeRouterInterface, rif(typ,
+			sai.RouterInterfaceTypeSubPort, sai.RouterInterfaceAttrPortID, r.oid(7), sai.RouterInterfaceAttrOuterVLANID,
+			sai.Uint(5))},
+		{"a sub-port with VLAN 4095", sai.StatusInvalidVLANID, sai.ObjectTypeRouterInterface, rif(typ,
+			sai.RouterInterfaceTypeSubPort, sai.RouterInterfaceAttrPortID, r.oid(0), sai.RouterInterfaceAttrOuterVLANID,
+			sai.Uint(4095))},
+		{"two tags", sai.StatusNotSupported, sai.ObjectTypeRouterInterface, rif(typ,
+			sai.RouterInterfaceTypeQinqPort, sai.RouterInterfaceAttrOuterVLANID, sai.Uint(5),
+			sai.RouterInterfaceAttrInnerVLANID, sai.Uint(6))},
 		{"a bridged port", sai.StatusObjectInUse, sai.ObjectTypeRouterInterface,
 			rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(7))},
 		{"a routed port", sai.StatusItemAlreadyExists, sai.ObjectTypeRouterInterface,

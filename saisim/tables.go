@@ -32,6 +32,8 @@ type State struct {
 	// Interfaces holds the counters of router interfaces, in the order of sai_router_interface_stat_t. They are never
 	// cleared.
 	Interfaces map[config.ID][engine.NumInterfaceCounts]uint64
+	// Tunnels holds the counters of tunnels that end at the chip.
+	Tunnels map[config.ID]engine.Tally
 	// ACLCounters holds the values of ACL counters.
 	ACLCounters map[config.ID]ACLCount
 	// SYNs holds the counts of MSS clamps, by [tailstamp.SYNCount].
@@ -46,12 +48,16 @@ func (c *Chip) State() State {
 	defer c.mu.Unlock()
 	s := State{
 		FDB: c.engine.Addresses(), Interfaces: map[config.ID][engine.NumInterfaceCounts]uint64{},
+		Tunnels:     map[config.ID]engine.Tally{},
 		ACLCounters: map[config.ID]ACLCount{}, SYNs: map[config.ID]engine.SYNCounts{},
 		IFA: map[config.ID]engine.IFACounts{config.None: engine.TransitOf(c.engine)},
 	}
-	t := c.objects.RowsOf(config.InterfaceTable, config.ACLCounterTable, config.MSSClampTable).Tables()
+	t := c.objects.RowsOf(config.InterfaceTable, config.TunnelTable, config.ACLCounterTable, config.MSSClampTable).Tables()
 	for _, r := range t.Interfaces {
 		s.Interfaces[r.ID] = c.engine.InterfaceCounts(r.ID)
+	}
+	for _, r := range t.Tunnels {
+		s.Tunnels[r.ID] = c.engine.TunnelCount(r.ID)
 	}
 	for _, r := range t.ACLCounters {
 		s.ACLCounters[r.ID] = c.engine.ACLCount(r.ID)

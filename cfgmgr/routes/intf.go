@@ -23,12 +23,26 @@ func (d *decision) decideVRFs() {
 
 // decideInterfaces decides which interfaces route.
 func (d *decision) decideInterfaces() {
+	type tag struct {
+		on   string
+		vlan uint16
+	}
 	d.routed = map[string]bool{}
+	subPorts := map[tag]string{}
 	for _, key := range d.interfaces.sorted() {
 		row := d.interfaces[key]
 		appl, state := forward.Row{Table: schema.AppInterface, Key: key}, forward.Row{Table: schema.StateInterface, Key: key}
-		if d.accept(appl, state, key, func() map[string]string { return row.row.Fields() }, row.err, d.unroutable(key)) {
+		on, _, sub := schema.SubPort(key)
+		at := tag{on, row.row.VLAN}
+		if other := subPorts[at]; sub && row.err == nil && other != "" {
+			d.refuse(state, "%s is the sub-port of %s with VLAN %d already", other, on, row.row.VLAN)
+			continue
+		}
+		if d.accept(appl, state, key, row.row.Appl, row.err, d.unroutable(key)) {
 			d.routed[key] = true
+		}
+		if sub && row.err == nil {
+			subPorts[at] = key
 		}
 	}
 }
@@ -37,6 +51,9 @@ func (d *decision) decideInterfaces() {
 func (d *decision) unroutable(name string) string {
 	if vrf := d.vrfOf(name); vrf != "" && !d.vrfs.valid(vrf) {
 		return fmt.Sprintf("VRF %q does not exist", vrf)
+	}
+	if on, _, ok := schema.SubPort(name); ok {
+		name = on
 	}
 	switch schema.InterfaceTable(name) {
 	case schema.CfgInterface:

@@ -90,7 +90,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	consume(m, d, db, schema.CfgPortChannelMbr, m.lagMembers, schema.ParsePortChannelMember)
 	consume(m, d, db, schema.CfgVLANMember, m.members, schema.ParseVLANMember)
 	consume(m, d, db, schema.CfgVRF, m.vrfs, schema.ParseVRF)
-	for _, t := range schema.InterfaceTables {
+	for _, t := range schema.RoutedTables {
 		m.consumeInterfaces(d, db, t)
 	}
 	forward.Consume(d, db, schema.CfgStaticRoute, m.storeRoute)

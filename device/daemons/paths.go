@@ -29,14 +29,15 @@ func (x exits) Exit(to netip.Addr) (name string, mtu uint32, err error) {
 	return routeorch.Exit(x.Orch, to)
 }
 
-// Path returns the path to an address. A neighbour in a VLAN would require a look-up in the FDB, so there is no path
-// to such an address.
+// Path returns the path to an address. A neighbour in a VLAN would require a look-up in the FDB, and one at a sub-port
+// a tag, so there is no path to such an address.
 func (w paths) Path(to netip.Addr) (orch.Path, error) {
 	p, err := w.Lookup(to)
 	if err != nil {
 		return orch.Path{}, err
 	}
-	if _, vlan := schema.VLANNumber(p.Interface); vlan {
+	_, vlan := schema.VLANNumber(p.Interface)
+	if _, _, sub := schema.SubPort(p.Interface); vlan || sub {
 		return orch.Path{}, orch.Wait("neighbour", p.NextHop.String(),
 			"%s is reached by %s: a tunnel has to leave by a routed port or PortChannel", p.NextHop, p.Interface)
 	}

@@ -307,13 +307,16 @@ func (n *names) rule(k *saisim.Kept) string {
 		}
 	case drop.Neighbor, drop.NoNeighbor:
 		if f := at("chip.next_hop"); f != nil {
-			return fmt.Sprintf("neighbour %s at %s", f.Prefix.Addr(), n.name(f.In))
+			return fmt.Sprintf("neighbour %s at %s", f.Prefix.Addr(), n.rifName(f))
 		}
 	case drop.FDB:
 		if f := at("chip.fdb"); f != nil {
 			return fmt.Sprintf("address %s in Vlan%d", f.MAC, f.VLAN)
 		}
 	case drop.Decap:
+		if f := at(saisim.TableTunnel); f != nil {
+			return "tunnel to " + f.Prefix.Addr().String()
+		}
 		if f := at(saisim.TableDecap); f != nil {
 			return fmt.Sprintf("header with FlowMonID %d to %s", f.Number, f.Prefix.Addr())
 		}

@@ -47,7 +47,9 @@ func newNames(
 		n.of[b.ID] = n.name(b.On)
 	}
 	for _, i := range n.tables.Interfaces {
-		n.of[i.ID] = n.name(i.On)
+		if n.of[i.ID] == "" { // sub-ports have a name in COUNTERS_DB only
+			n.of[i.ID] = n.name(i.On)
+		}
 	}
 	if err := n.vrfs(ctx, r); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func newNames(
 	return n, nil
 }
 
-// fromDatabases reads the names of LAGs, ACL counters, policers and ACL tables.
+// fromDatabases reads the names of LAGs, router interfaces, ACL counters, policers and ACL tables.
 func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 	if r == nil {
 		return nil
@@ -82,7 +84,8 @@ func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 		}
 	}
 	for _, table := range []string{
-		schema.CountersLAGNameMap, schema.CountersACLRuleMap, schema.CountersPolicerNameMap, schema.CountersACLTableMap,
+		schema.CountersLAGNameMap, schema.CountersRIFNameMap, schema.CountersACLRuleMap, schema.CountersPolicerNameMap,
+		schema.CountersACLTableMap,
 	} {
 		rows, err := r.DB(swss.CountersDB).Client().HGetAll(ctx, table).Result()
 		if err != nil {
@@ -171,6 +174,11 @@ func (n *names) at(id saisim.PortID, tag *uint16) (config.Interface, bool) {
 	if tag != nil && *tag != 0 {
 		vid = *tag
 	}
+	for _, i := range n.tables.Interfaces {
+		if i.On == on && i.OuterVLAN != 0 && tag != nil && i.OuterVLAN == *tag {
+			return i, true
+		}
+	}
 	for _, v := range n.tables.VLANs {
 		if v.VID == vid && !n.routed(on) {
 			on = v.ID
@@ -178,11 +186,28 @@ func (n *names) at(id saisim.PortID, tag *uint16) (config.Interface, bool) {
 		}
 	}
 	for _, i := range n.tables.Interfaces {
-		if i.On == on {
+		if i.On == on && i.OuterVLAN == 0 {
 			return i, true
 		}
 	}
 	return config.Interface{}, false
+}
+
+// rif returns the router interface of a finding at a port, LAG or VLAN, or at a sub-port.
+func (n *names) rif(f *saisim.Finding) (config.Interface, bool) {
+	i, ok := find(n.tables.Interfaces, func(i config.Interface) bool { return i.On == f.In && i.OuterVLAN == f.VLAN })
+	if ok {
+		return i, true
+	}
+	return find(n.tables.Interfaces, func(i config.Interface) bool { return i.On == f.In && i.OuterVLAN == 0 })
+}
+
+// rifName returns the name of the router interface of a finding.
+func (n *names) rifName(f *saisim.Finding) string {
+	if i, ok := n.rif(f); ok {
+		return n.name(i.ID)
+	}
+	return n.name(f.In)
 }
 
 func (n *names) routed(on config.ID) bool {

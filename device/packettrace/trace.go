@@ -226,7 +226,7 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 	case "chip.learning", "chip.fdb":
 		l.Key, l.Entry = fmt.Sprintf("%s in Vlan%d", f.MAC, f.VLAN), n.name(f.Entry)
 	case "chip.next_hop":
-		l.Key = fmt.Sprintf("%s at %s", f.Prefix.Addr(), n.name(f.In))
+		l.Key = fmt.Sprintf("%s at %s", f.Prefix.Addr(), n.rifName(f))
 		if f.Hit {
 			l.Entry = f.MAC.String()
 		}
@@ -236,6 +236,11 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
 	case saisim.TableGroup:
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d cells in it", f.Number)
+	case saisim.TableTunnel:
+		l.Entry, l.Does = "to "+f.Prefix.Addr().String(), "decapsulated"
+		if !f.Hit {
+			l.Does = "not decapsulated: headers are damaged, or ECN is lost"
+		}
 	case saisim.TableEncap, saisim.TableDecap:
 		n.header(f, &l)
 	case "chip.ipv4_route", "chip.ipv6_route":
@@ -283,7 +288,7 @@ func (n *names) admitted(f *saisim.Finding) string {
 	case !f.Hit:
 		return ""
 	case f.In != config.None:
-		return "router interface " + n.name(f.In)
+		return "router interface " + n.rifName(f)
 	}
 	return fmt.Sprintf("Vlan%d", f.VLAN)
 }
@@ -338,6 +343,8 @@ func (n *names) counter(c saisim.CountChange) string {
 		return fmt.Sprintf("alternate marking, flow %d colour %d: %s", c.Index, c.Queue, c.Name)
 	case "record":
 		return fmt.Sprintf("table recording %s: %s", c.Label, c.Name)
+	case "router-interface":
+		return fmt.Sprintf("%s %s %s", c.Kind, n.rifName(&saisim.Finding{In: c.Of, VLAN: uint16(c.Index)}), c.Name)
 	}
 	return fmt.Sprintf("%s %s %s", c.Kind, n.name(c.Of), c.Name)
 }

@@ -163,7 +163,7 @@ func (d *candidateFinder) bridgePort(b config.BridgePort, vid uint16) {
 
 // neighborOf adds candidates for the neighbour of a next hop.
 func (d *candidateFinder) neighborOf(f *saisim.Finding) {
-	i, ok := find(d.tables.Interfaces, func(i config.Interface) bool { return i.On == f.In })
+	i, ok := d.rif(f)
 	if !ok {
 		return
 	}

@@ -19,6 +19,7 @@ type intf struct{ linkLocal bool }
 func (h *Host) configure() {
 	h.configured = true
 	h.interfaces, h.members, h.lagOf = map[string]intf{}, map[string][]string{}, map[string]string{}
+	h.subPorts, h.tagOf = map[tagged]string{}, map[string]tagged{}
 	for _, name := range slices.Sorted(maps.Keys(h.rows[schema.AppLAGMember])) {
 		lag, port, ok := strings.Cut(name, ":")
 		if !ok {
@@ -58,22 +59,27 @@ func (h *Host) configure() {
 // complete adds the properties of the port, PortChannel or VLAN that an interface is on.
 func (h *Host) complete(i *host.Interface, row schema.Interface) {
 	_, vlan := schema.VLANNumber(i.Name)
-	table := schema.AppPort
+	table, on := schema.AppPort, i.Name
+	if port, _, sub := schema.SubPort(i.Name); sub {
+		on = port
+		h.tagOf[i.Name] = tagged{on, row.VLAN}
+		h.subPorts[h.tagOf[i.Name]] = i.Name
+	}
 	switch {
 	case schema.IsLoopbackName(i.Name):
 		i.Up, i.MAC = true, host.MAC{}
 		return
 	case vlan:
 		table, i.Up = schema.AppVLAN, h.vlanUp(i.Name)
-	case schema.IsPortChannelName(i.Name):
-		table, i.Up = schema.AppLAG, h.isUp(i.Name)
+	case schema.IsPortChannelName(on):
+		table, i.Up = schema.AppLAG, h.isUp(on) && !row.AdminDown
 	default:
-		i.Up = h.isUp(i.Name)
+		i.Up = h.isUp(on) && !row.AdminDown
 	}
 	if i.Also = h.mac; i.MAC == (host.MAC{}) {
 		i.MAC = h.mac
 	}
-	mtu, err := strconv.Atoi(h.rows[table][i.Name]["mtu"])
+	mtu, err := strconv.Atoi(h.rows[table][on]["mtu"])
 	if err != nil || mtu <= 0 {
 		mtu = schema.DefaultMTU
 	}

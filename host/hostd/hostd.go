@@ -2,8 +2,10 @@ package hostd
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +55,8 @@ type Host struct {
 	interfaces map[string]intf
 	members    map[string][]string // ports that are up, by PortChannel
 	lagOf      map[string]string
+	subPorts   map[tagged]string // names of sub-ports
+	tagOf      map[string]tagged // by name of a sub-port
 
 	own    map[key]host.MAC // MAC addresses by the keys of the stack's rows in NEIGH_TABLE
 	loaded bool             // true if own includes the rows of an earlier hostd
@@ -72,6 +76,12 @@ type Host struct {
 type key struct {
 	on   string
 	addr netip.Addr
+}
+
+// A tagged names the frames of a sub-port: those of a port or PortChannel with a VLAN in their tag.
+type tagged struct {
+	on   string
+	vlan uint16
 }
 
 // String returns the row's key in APPL_DB.
@@ -237,6 +247,10 @@ func (h *Host) sendFrame(f host.Frame) error {
 		return h.line.Send(cpuport.Frame{VLAN: uint16(vid), Data: f.Data})
 	}
 	port := f.Interface
+	if t, ok := h.tagOf[port]; ok {
+		port = t.on
+		f.Data = slices.Concat(f.Data[:12], []byte{0x81, 0, byte(t.vlan >> 8), byte(t.vlan)}, f.Data[12:])
+	}
 	if schema.IsPortChannelName(port) {
 		ports := h.members[port]
 		if len(ports) == 0 {
@@ -254,8 +268,9 @@ func undelivered(trap string) bool {
 
 // Receive processes a frame that the chip has punted.
 func (h *Host) Receive(p cpuport.Packet) {
-	data := p.Data
-	if len(data) >= 18 && data[12] == 0x81 && data[13] == 0 { // the VLAN's tag, or a priority tag
+	data, vlan := p.Data, uint16(0)
+	if len(data) >= 18 && data[12] == 0x81 && data[13] == 0 { // the tag of a VLAN or a sub-port, or a priority tag
+		vlan = binary.BigEndian.Uint16(data[14:]) & 0xfff
 		data = append(append(make([]byte, 0, len(data)), data[:12]...), data[16:]...)
 	}
 	if lldpd.Is(data) {
@@ -271,6 +286,9 @@ func (h *Host) Receive(p cpuport.Packet) {
 		name = fmt.Sprintf("Vlan%d", p.VLAN)
 	} else if name == "" {
 		name = p.Port
+	}
+	if sub := h.subPorts[tagged{name, vlan}]; sub != "" {
+		name = sub
 	}
 	h.stack.Receive(h.now(), name, undelivered(p.Trap), data)
 	h.flush()

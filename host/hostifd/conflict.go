@@ -26,6 +26,15 @@ func (s *Sync) Received(p *cpuport.Packet) {
 	} else if lag := s.plan.lagOf[p.Port]; lag != "" {
 		on = lag
 	}
+	if d := p.Data; len(d) >= etherHeader && d[12] == 0x81 && d[13] == 0 {
+		vlan := binary.BigEndian.Uint16(d[14:]) & 0xfff
+		for name, x := range s.plan.devices {
+			if x.On == on && x.VLAN == vlan {
+				on = name
+				break
+			}
+		}
+	}
 	s.addrs.Received(on, addr, mac)
 }
 
@@ -39,6 +48,9 @@ func (s *Sync) SetLine(line Sender) {
 }
 
 func (s *Sync) sendAt(on string, frame []byte) error {
+	if d := s.plan.devices[on]; d.On != "" {
+		on, frame = d.On, slices.Concat(frame[:12], []byte{0x81, 0, byte(d.VLAN >> 8), byte(d.VLAN)}, frame[12:])
+	}
 	i, f := s.plan.beside[on], cpuport.Frame{Port: on, Data: frame}
 	switch {
 	case s.line == nil:

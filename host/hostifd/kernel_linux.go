@@ -28,6 +28,9 @@ func NewKernel() (Kernel, error) { return Linux{}, nil }
 func (Linux) Set(name string, d, old Device, whole bool) error {
 	link, err := netlink.LinkByName(name)
 	missing := netlink.LinkNotFoundError{}
+	if d.On != "" && (err == nil && link.Attrs().Alias == netdev.Alias || errors.As(err, &missing)) {
+		link, err = subPort(name, d, link)
+	}
 	switch {
 	case errors.As(err, &missing):
 		return errors.New("there is no such device: syncd makes it, at the latest when the chip has the port")
@@ -50,6 +53,33 @@ func (Linux) Set(name string, d, old Device, whole bool) error {
 		errs = append(errs, netlink.LinkSetDown(link))
 	}
 	return errors.Join(append(errs, setAddrs(link, d, old, whole))...)
+}
+
+// subPort returns the device of a sub-port, which it creates if it is not there or has another VLAN or port.
+func subPort(name string, d Device, have netlink.Link) (netlink.Link, error) {
+	on, err := netlink.LinkByName(d.On)
+	if err != nil {
+		return nil, fmt.Errorf("device of %s: %w", d.On, err)
+	}
+	v, ok := have.(*netlink.Vlan)
+	if ok && v.VlanId == int(d.VLAN) && v.ParentIndex == on.Attrs().Index {
+		return have, nil
+	}
+	if have != nil {
+		if err := netlink.LinkDel(have); err != nil {
+			return nil, err
+		}
+	}
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.ParentIndex, attrs.HardwareAddr = name, on.Attrs().Index, net.HardwareAddr(d.MAC[:])
+	link := &netlink.Vlan{LinkAttrs: attrs, VlanId: int(d.VLAN), VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}
+	if err := netlink.LinkAdd(link); err != nil {
+		return nil, fmt.Errorf("VLAN %d on %s: %w", d.VLAN, d.On, err)
+	}
+	if err := netlink.LinkSetAlias(link, netdev.Alias); err != nil {
+		return nil, err
+	}
+	return netlink.LinkByName(name)
 }
 
 // route enables forwarding for a device that routes, for packets that the chip sends to the CPU because the neighbour

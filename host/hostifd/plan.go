@@ -19,11 +19,14 @@ type Device struct {
 	// true if the interface routes; otherwise it only carries frames, and has no automatic IPv6 address
 	Routed bool
 	Addrs  []netip.Prefix // sorted
+	On     string         // of a sub-port: its port or PortChannel; otherwise ""
+	VLAN   uint16         // of a sub-port: the VLAN in the tag of its frames
 }
 
 // equal reports whether two devices have the same settings in Linux; the carrier is syncd's.
 func (d Device) equal(o Device) bool {
-	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Routed == o.Routed && slices.Equal(d.Addrs, o.Addrs)
+	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Routed == o.Routed && d.On == o.On &&
+		d.VLAN == o.VLAN && slices.Equal(d.Addrs, o.Addrs)
 }
 
 // A plan is the target state of Linux.
@@ -105,7 +108,13 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 			continue
 		}
 		d, ok := p.devices[i.Name]
+		on, _, sub := schema.SubPort(i.Name)
 		switch id, vlan := schema.VLANNumber(i.Name); {
+		case sub:
+			if d, ok = p.devices[on]; !ok {
+				continue
+			}
+			d.Addrs, d.Up, d.On, d.VLAN = nil, d.Up && !i.AdminDown, on, i.VLAN
 		case vlan:
 			v, err := schema.ParseVLAN(i.Name, r[schema.AppVLAN][i.Name])
 			if err != nil || r[schema.AppVLAN][i.Name] == nil {

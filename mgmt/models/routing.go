@@ -30,17 +30,16 @@ func routingModule() tree.Module {
 		ip, _, _ := strings.Cut(keys[1], "/")
 		return "IP address", ip
 	}}
-	for _, table := range schema.InterfaceTables {
-		only := routedKind[table]
-		interfaces.Rows = append(interfaces.Rows, tree.Row{
-			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: only, Entry: true, Leaves: routedLeaves("config"),
-		})
-		addresses.Rows = append(addresses.Rows, tree.Row{
-			DB: swss.ConfigDB, Table: table, Key: "{name}|{prefix}", Only: only, Entry: true,
-		})
+	for _, table := range schema.RoutedTables {
+		row := tree.Row{DB: swss.ConfigDB, Table: table, Only: routedKind[table], Entry: true,
+			Fits: func(keys []string) bool { return keys[0] == tree.Wildcard || schema.InterfaceTable(keys[0]) == table }}
+		row.Key, row.Leaves = "{name}", routedLeaves("config", table)
+		interfaces.Rows = append(interfaces.Rows, row)
+		row.Key, row.Leaves = "{name}|{prefix}", nil
+		addresses.Rows = append(addresses.Rows, row)
 	}
 	interfaces.Rows = append(interfaces.Rows, tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
-		Leaves: routedLeaves("state")})
+		Leaves: routedLeaves("state", schema.CfgVLANSubInterface)})
 	return tree.Module{Name: "tamtam-routing", Groups: []tree.Group{
 		{Path: "/routing/vrfs/vrf", Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgVRF, Key: "{name}", Entry: true},
@@ -106,9 +105,13 @@ func routingModule() tree.Module {
 	}}
 }
 
-func routedLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{leaf(at+"/mtu", text("mtu")), leaf(at+"/mac-address", text("mac_addr")),
-		leaf(at+"/vrf", text("vrf_name"))}
+func routedLeaves(at, table string) []tree.Leaf {
+	all := []tree.Leaf{leaf(at+"/mtu", text("mtu")), leaf(at+"/mac-address", text("mac_addr")),
+		leaf(at+"/vrf", text("vrf_name")), leaf(at+"/vlan", text("vlan")), leaf(at+"/admin-status", text("admin_status"))}
+	if table == schema.CfgVLANSubInterface {
+		return all
+	}
+	return all[:3]
 }
 
 // inDefaultVRF accepts the keys of routes of the default VRF.

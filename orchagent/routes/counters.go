@@ -124,8 +124,11 @@ func (c *counters) flush(ctx context.Context) error {
 		// The id is unknown while the view of the router interface is not applied yet.
 		if id, ok := orch.PublicID(c.poller, r.oid); ok {
 			kind := sai.RouterInterfaceTypePort
-			if r.spec.on.Type == sai.ObjectTypeVLAN {
+			switch {
+			case r.spec.on.Type == sai.ObjectTypeVLAN:
 				kind = sai.RouterInterfaceTypeVLAN
+			case r.spec.vlan != 0:
+				kind = sai.RouterInterfaceTypeSubPort
 			}
 			c.names.Put(name, id.String())
 			c.types.Put(id.String(), sai.EnumName(sai.RouterInterfaceAttrType, kind))

@@ -54,6 +54,8 @@ type rifSpec struct {
 	drop bool // whether to drop packets that would leave by the interface by which they arrived
 	mac  sai.MAC
 	mtu  uint32
+	vlan uint16 // VLAN of a sub-port; 0 for others
+	off  bool   // whether it is not to route, although its port is up
 }
 
 type neighborSpec struct {
@@ -147,18 +149,22 @@ func (o *Orch) planRIF(p *plan, name string) {
 		p.why[k] = orch.Wait("VRF", row.row.VRF, "VRF %s is not in the ASIC", row.row.VRF)
 	case schema.IsLoopbackName(name):
 	default:
-		on, mtu, err := o.ports.RouterPort(name)
+		port, _, sub := schema.SubPort(name)
+		if !sub {
+			port = name
+		}
+		on, mtu, err := o.ports.RouterPort(port)
 		if err != nil {
 			p.why[k] = err
 			return
 		}
 		spec := rifSpec{vrf: row.row.VRF, on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC),
-			mtu: uint32(row.row.MTUOn(int(mtu)))}
+			mtu: uint32(row.row.MTUOn(int(mtu))), vlan: row.row.VLAN, off: row.row.AdminDown}
 		if row.row.MAC.IsZero() {
 			spec.mac = o.ports.MAC()
 		}
 		p.rifs[name] = spec
-		if !o.ports.Up(name) {
+		if spec.off || !o.ports.Up(port) {
 			p.down[name] = true
 		}
 	}

@@ -18,7 +18,7 @@ type rif struct {
 
 // replaced reports whether a change of the router interface requires creating it again.
 func (s rifSpec) replaced(by rifSpec) bool {
-	return s.on != by.on || s.drop != by.drop || s.vrf != by.vrf
+	return s.on != by.on || s.drop != by.drop || s.vrf != by.vrf || s.vlan != by.vlan
 }
 
 // markLeaving marks the objects that must be removed, so that nothing more is created on them.
@@ -62,16 +62,25 @@ func (o *Orch) rifAttrs(s rifSpec) []sai.Attr {
 		{ID: sai.RouterInterfaceAttrVirtualRouterID, Value: o.vrfs[s.vrf]},
 		{ID: sai.RouterInterfaceAttrSrcMACAddress, Value: s.mac},
 	}
-	if s.on.Type == sai.ObjectTypeVLAN {
+	switch {
+	case s.on.Type == sai.ObjectTypeVLAN:
 		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrType, Value: sai.RouterInterfaceTypeVLAN},
 			sai.Attr{ID: sai.RouterInterfaceAttrVLANID, Value: s.on.OID})
-	} else {
+	case s.vlan != 0:
+		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrType, Value: sai.RouterInterfaceTypeSubPort},
+			sai.Attr{ID: sai.RouterInterfaceAttrPortID, Value: s.on.OID},
+			sai.Attr{ID: sai.RouterInterfaceAttrOuterVLANID, Value: sai.Uint(s.vlan)})
+	default:
 		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrType, Value: sai.RouterInterfaceTypePort},
 			sai.Attr{ID: sai.RouterInterfaceAttrPortID, Value: s.on.OID})
 	}
 	attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrMTU, Value: sai.Uint(s.mtu)})
 	if s.drop {
 		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrLoopbackPacketAction, Value: sai.PacketActionDrop})
+	}
+	if s.off {
+		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrAdminV4State, Value: sai.Bool(false)},
+			sai.Attr{ID: sai.RouterInterfaceAttrAdminV6State, Value: sai.Bool(false)})
 	}
 	return attrs
 }
@@ -89,6 +98,14 @@ func (o *Orch) updateRIF(ctx context.Context, have *rif, want rifSpec) error {
 			return fmt.Errorf("set the MTU to %d: %w", want.mtu, err)
 		}
 		have.spec.mtu = want.mtu
+	}
+	if have.spec.off != want.off {
+		for _, id := range []sai.AttrID{sai.RouterInterfaceAttrAdminV4State, sai.RouterInterfaceAttrAdminV6State} {
+			if err := o.api.Set(ctx, k, sai.Attr{ID: id, Value: sai.Bool(!want.off)}); err != nil {
+				return fmt.Errorf("set whether it routes to %v: %w", !want.off, err)
+			}
+		}
+		have.spec.off = want.off
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ const (
 	NextHopTable
 	HopGroupTable
 	RouteTable
+	TunnelTable
+	TunnelEndTable
 	PolicerTable
 	CounterTable
 	TrapTable
@@ -98,6 +100,8 @@ func (r Neighbor) key() Key     { return Key{Table: NeighborTable, ID: r.Interfa
 func (r NextHop) key() Key      { return Key{Table: NextHopTable, ID: r.ID} }
 func (r HopGroup) key() Key     { return Key{Table: HopGroupTable, ID: r.ID} }
 func (r Route) key() Key        { return Key{Table: RouteTable, ID: r.Router, Of: r.Prefix} }
+func (r Tunnel) key() Key       { return Key{Table: TunnelTable, ID: r.ID} }
+func (r TunnelEnd) key() Key    { return Key{Table: TunnelEndTable, ID: r.ID} }
 func (r Policer) key() Key      { return Key{Table: PolicerTable, ID: r.ID} }
 func (r Counter) key() Key      { return Key{Table: CounterTable, ID: r.ID} }
 func (r TrapDefault) key() Key  { return Key{Table: TrapDefaultTable} }
@@ -258,6 +262,10 @@ func (t *Tables) addRoute(r Row) bool {
 		t.HopGroups = append(t.HopGroups, r)
 	case Route:
 		t.Routes = append(t.Routes, r)
+	case Tunnel:
+		t.Tunnels = append(t.Tunnels, r)
+	case TunnelEnd:
+		t.TunnelEnds = append(t.TunnelEnds, r)
 	default:
 		return false
 	}

@@ -14,12 +14,15 @@ type Router struct {
 
 // An Interface is a router interface.
 type Interface struct {
-	ID       ID
-	Router   ID     // virtual router; it never changes
-	On       ID     // port, LAG or VLAN; None for a loopback
-	MAC      MAC    // never a group address
-	MTU      uint32 // maximum length of the IP packet
-	Up4, Up6 bool
+	ID     ID
+	Router ID // virtual router; it never changes
+	On     ID // port, LAG or VLAN; None for a loopback
+	// OuterVLAN is the VLAN of the outer tag of a sub-port of a port or LAG, 1 to 4094. It is 0 for other interfaces,
+	// and never changes.
+	OuterVLAN uint16
+	MAC       MAC    // never a group address
+	MTU       uint32 // maximum length of the IP packet
+	Up4, Up6  bool
 	// Missed is the packet action for packets to an address without a neighbour. A rule of the trap neighbor_miss
 	// overrides it.
 	Missed   PacketAction
@@ -62,6 +65,25 @@ type Route struct {
 	// switch's own). None means that there is no next hop. Next hops and interfaces may be those of another virtual
 	// router, whose neighbours have no host routes in this one.
 	NextHop ID
+}
+
+// A Tunnel is a tunnel of IP in IP that ends at the chip.
+type Tunnel struct {
+	ID      ID
+	Overlay ID // router interface where the inner packets continue; it never changes
+	// TTLPipe and DSCPPipe are true if the inner header keeps its TTL or DSCP. Otherwise it gets that of the outer one.
+	TTLPipe, DSCPPipe bool
+	// CopyECN is true if the inner header gets the ECN codepoint of the outer one. Otherwise both are merged (RFC 6040).
+	CopyECN bool
+}
+
+// A TunnelEnd is an address where a tunnel ends. It never changes.
+type TunnelEnd struct {
+	ID     ID
+	Router ID // virtual router where the outer packets arrive
+	Tunnel ID
+	Dst    netip.Addr // destination of the outer header
+	Src    netip.Addr // its source, of the same IP version; the zero value means any
 }
 
 // A Mirror is a mirror session. Fields without a meaning for its kind are as set.

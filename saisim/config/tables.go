@@ -68,6 +68,8 @@ type Routing struct {
 	NextHops   []NextHop
 	HopGroups  []HopGroup
 	Routes     []Route // by virtual router; then IPv4 first; then by address and length
+	Tunnels    []Tunnel
+	TunnelEnds []TunnelEnd
 }
 
 // A Switch is the switch object. It is zero before it is created.

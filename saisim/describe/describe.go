@@ -238,7 +238,7 @@ func (b *grapher) forward(last uint32, branches []branch) (out, nowhere []branch
 		// NoDestination occurs if the requested port does not exist. After a route lookup, IPHeader occurs only for
 		// IPv6 packets with a link-local address.
 		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
-		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
+		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader, drop.Decap),
 		bridged[2].dropped(drop.NotRouter, drop.Miss),
 		v4[1].dropped(drop.TTL, drop.NoRoute),
 		v6[1].dropped(drop.TTL, drop.NoRoute, drop.IPHeader),

@@ -62,4 +62,5 @@ func ExampleReason_numbers() {
 	// | 36 | `egress-program` | 128 | - | a program in the egress pipe drops it |
 	// | 37 | `port-removed` | 128 | - | its port was removed while it was in the chip |
 	// | 38 | `decap` | 128 | `DECAP_ERROR` | encapsulated, but its headers are damaged, or no session takes them off |
+	// | 39 | `priority-group` | 128 | - | its ingress priority group has no room for it, nor headroom |
 }

@@ -111,7 +111,7 @@ func (c *Engine) derive() {
 		l.active = l.active[:0]
 		for _, m := range l.members {
 			m.port.in = admission{
-				lag: l, source: l.bridgePort, router: l.rif, pvid: l.pvid, priority: l.priority,
+				lag: l, source: l.bridgePort, router: l.rif, subPorts: l.subPorts, pvid: l.pvid, priority: l.priority,
 				dropTagged: l.dropTagged, dropUntagged: l.dropUntagged, closed: m.ingressDisabled,
 			}
 			if m.port.up && !m.egressDisabled {
@@ -122,7 +122,7 @@ func (c *Engine) derive() {
 	for _, p := range c.ports {
 		if p.lag == nil {
 			p.in = admission{
-				source: p.bridgePort, router: p.rif, pvid: p.pvid, priority: p.priority,
+				source: p.bridgePort, router: p.rif, subPorts: p.subPorts, pvid: p.pvid, priority: p.priority,
 				dropTagged: p.dropTagged, dropUntagged: p.dropUntagged,
 			}
 		}

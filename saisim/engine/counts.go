@@ -16,7 +16,7 @@ type Counter struct {
 	Of    config.ID
 	Port  PortID
 	Queue uint8
-	Index uint32 // index of a flow of alternate marking
+	Index uint32 // index of a flow of alternate marking, or the outer VLAN of a sub-port
 	Label string // label of a session of table recording
 	Name  string
 }
@@ -67,7 +67,7 @@ func countsOf(c *Engine) map[Counter]uint64 {
 		case *aclCounter:
 			x.addCounts(Counter{Kind: "acl", Of: id}, add)
 		case *rif:
-			x.addCounts(Counter{Kind: "router-interface", Of: x.place()}, add)
+			x.addCounts(Counter{Kind: "router-interface", Of: x.place(), Index: uint32(x.outer)}, add)
 		case *trapCounter:
 			add(Counter{Kind: "trap-counter", Of: id}, "packets", x.Packets)
 			add(Counter{Kind: "trap-counter", Of: id}, "bytes", x.Bytes)

@@ -44,7 +44,7 @@ func (c *Engine) wire() {
 	c.fates = fates{core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording}
 	c.traps = traps{core: &c.core}
 	c.bridge = bridge{core: &c.core, traps: &c.traps}
-	c.router = router{core: &c.core, traps: &c.traps, bridge: &c.bridge}
+	c.router = router{core: &c.core, traps: &c.traps, bridge: &c.bridge, programs: &c.programs}
 	c.marking = marking{core: &c.core, outers: outers{core: &c.core, router: &c.router, programs: &c.programs}}
 	c.clamps = clamping{core: &c.core}
 	c.acl = acl{core: &c.core, recording: &c.recording, marking: &c.marking}

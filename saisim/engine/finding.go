@@ -15,12 +15,14 @@ const (
 	TableGroup      = "priority_group"
 	TableEncap      = "altmark_encap"
 	TableDecap      = "altmark_decap"
+	TableTunnel     = "tunnel_end"
 )
 
 // A Finding is the result of one lookup of a packet in one table, with the matching entry. Table names the table. Which
 // of the other fields have a meaning depends on the table:
 //
-//	chip.port        Hit: the port may send it; VLAN of the frame, 0 at a router interface of a port or LAG;
+//	chip.port        Hit: the port may send it; VLAN of the frame, also at a sub-port, but 0 at a router interface of a
+//	                 port or LAG;
 //	                 In: the port, LAG or VLAN of the router interface where the frame is
 //	chip.trap        Trap, and its effects: Drop, Copy; wherever in the pipe it is trapped
 //	pre_ingress_acl, chip.acl, chip.egress_acl
@@ -28,13 +30,15 @@ const (
 //	chip.learning    VLAN, MAC: its source; Entry: the bridge port where the source was known before
 //	chip.ipv4_route, chip.ipv6_route
 //	                 In: the virtual router; Prefix; Drop, Copy, Cancel: the route's packet action
-//	chip.next_hop    In: the port, LAG or VLAN of the router interface out; Prefix: the neighbour's address; MAC
+//	chip.next_hop    In: the port, LAG or VLAN of the router interface out; VLAN: that of a sub-port, 0 otherwise;
+//	                 Prefix: the neighbour's address; MAC
 //	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
 //	ingress.NAME, egress.NAME
 //	                 Number: the entry's number, in a table of the program that has a key; Port: of a copy
 //	altmark_encap, altmark_decap
 //	                 Prefix: the destination address of the header that is added or removed; Number: the FlowMonID;
 //	                 Hit: the header was added or removed
+//	tunnel_end       Prefix: the address where the tunnel ends; Hit: the packet was taken out of its outer header
 //	policer          Entry: the policer; Hit: it passes
 //	priority_group   Port: where it arrived; Queue: number of the group; Number of cells that were in it; Hit: it is
 //	                 accepted
@@ -77,6 +81,14 @@ func (r *rif) place() config.ID {
 	return config.None
 }
 
+// tag returns the outer VLAN of a sub-port, and 0 for any other router interface or none.
+func (r *rif) tag() uint16 {
+	if r == nil {
+		return 0
+	}
+	return r.outer
+}
+
 // foundRoute returns the finding of a longest-prefix lookup in a virtual router.
 func foundRoute(table string, vr *virtualRouter, d *dest) Finding {
 	f := Finding{Table: table, In: vr.name}
@@ -90,7 +102,7 @@ func foundRoute(table string, vr *virtualRouter, d *dest) Finding {
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 func foundHop(table string, r *rif, ip netip.Addr, known bool, mac uint64) Finding {
-	f := Finding{Table: table, Hit: known, In: r.place(), Prefix: hostPrefix(ip)}
+	f := Finding{Table: table, Hit: known, In: r.place(), VLAN: r.outer, Prefix: hostPrefix(ip)}
 	if known {
 		f.MAC = macOf(mac)
 	}

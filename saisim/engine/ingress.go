@@ -222,7 +222,7 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 func (c *ingressPipe) foundAdmission(pk *packet) {
 	f := Finding{Table: describe.Port.String(), Hit: !pk.barred}
 	if f.Hit {
-		f.VLAN, f.In = pk.vid, pk.router.place()
+		f.VLAN, f.In = pk.vid|pk.router.tag(), pk.router.place()
 	}
 	c.found(pk, f)
 }
@@ -243,7 +243,13 @@ func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	if in.closed {
 		return drop.NoLAGMember, false
 	}
-	if in.router != nil { // a router interface: tags name no VLAN here
+	if len(in.subPorts) > 0 && pk.tagged {
+		if r := in.subPorts[h.tci[0]&0xfff]; r != nil {
+			pk.vid, pk.router = 0, r
+			return 0, true
+		}
+	}
+	if in.router != nil { // a router interface: other tags name no VLAN here
 		if pk.tagged && h.tci[0]&0xfff != 0 {
 			return drop.NoVLAN, false
 		}

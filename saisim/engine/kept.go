@@ -74,6 +74,7 @@ const (
 	noteEgressACL
 	noteEncap
 	noteDecap
+	noteTunnel
 	noteIngressProgram
 	noteEgressProgram
 	noteGroup
@@ -84,7 +85,7 @@ func (t noteTable) String() string {
 		TablePreIngress, describe.Port.String(), describe.Trap.String(), describe.ACL.String(),
 		describe.Learning.String(), describe.IPv4Route.String(), describe.IPv6Route.String(),
 		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
-		TableEncap, TableDecap,
+		TableEncap, TableDecap, TableTunnel,
 		"ingress.", "egress.", // prefixes of the table's own name
 		TableGroup,
 	}[t]
@@ -200,7 +201,7 @@ func (p *path) noteAdmission(pk *packet, ran *programLooks, names *tableNames) {
 	p.noteLooks(notePreIngress, m.looks[:pk.early], 0)
 	x := note{table: notePort}
 	if pk.noted&notedAdmitted != 0 {
-		x.flags, x.x, x.a = flagHit, m.vid, uint64(m.router.place())
+		x.flags, x.x, x.a = flagHit, m.vid|m.router.tag(), uint64(m.router.place())
 	}
 	p.add(x)
 	p.noteTraps(m.traps[:pk.earlyTraps])
@@ -217,8 +218,15 @@ func (p *path) noteAdmission(pk *packet, ran *programLooks, names *tableNames) {
 
 func (p *path) noteRouting(pk *packet) {
 	m := &pk.met
+	if pk.noted&notedEnd != 0 {
+		dst := wordsOf(m.end.dst)
+		p.add(note{table: noteTunnel, flags: hitIf(pk.noted&notedEndDone != 0, 0), x: uint16(m.end.dst.BitLen()),
+			a: dst[0], b: dst[1]})
+	}
 	if pk.noted&notedRoute != 0 {
-		p.vr = m.router.vr.name
+		if p.vr = m.router.vr.name; pk.noted&notedEndDone != 0 {
+			p.vr = m.end.tunnel.overlay.vr.name
+		}
 		x := note{table: noteRoute6}
 		if m.v4 {
 			x.table = noteRoute4
@@ -232,7 +240,7 @@ func (p *path) noteRouting(pk *packet) {
 	}
 	if pk.noted&notedHop != 0 {
 		p.hop = m.hop.ip.As16()
-		x := note{table: noteNextHop, a: uint64(m.hop.rif.place()), x: uint16(m.hop.ip.BitLen())}
+		x := note{table: noteNextHop, a: uint64(m.hop.rif.place()), x: uint16(m.hop.ip.BitLen()), y: uint32(m.hop.rif.outer)}
 		if pk.noted&notedNeighbor != 0 {
 			x.flags, x.b = flagHit, m.hopMAC
 		}
@@ -320,10 +328,12 @@ func (n *note) finding(hop *[16]byte, vr config.ID, names []string) Finding {
 			f.Prefix = n.prefix()
 		}
 	case noteNextHop:
-		f.In, f.MAC = config.ID(n.a), macOf(n.b)
+		f.In, f.MAC, f.VLAN = config.ID(n.a), macOf(n.b), uint16(n.y)
 		f.Prefix = netip.PrefixFrom(ipOf(*hop, n.x == 32), int(n.x))
 	case noteEncap, noteDecap:
 		f.Prefix, f.Number = netip.PrefixFrom(ipOfWords([2]uint64{n.a, n.b}), 128), n.y
+	case noteTunnel:
+		f.Prefix = n.prefix()
 	case noteIngressProgram, noteEgressProgram:
 		f.Table, f.Number, f.Port = names[n.a], n.y, PortID(n.x)
 	case notePolicer:
@@ -340,7 +350,7 @@ func (n *note) prefix() netip.Prefix {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], n.a)
 	binary.BigEndian.PutUint64(b[8:], n.b)
-	return netip.PrefixFrom(ipOf(b, n.table == noteRoute4), int(n.x))
+	return netip.PrefixFrom(ipOf(b, n.table == noteRoute4 || n.table == noteTunnel && n.x == 32), int(n.x))
 }
 
 func ipOf(b [16]byte, v4 bool) netip.Addr {

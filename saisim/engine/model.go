@@ -57,9 +57,10 @@ type port struct {
 	mirrors                  [2][]config.ID // mirror sessions, by stage
 	sampling                 [2]sampling    // by stage
 	bridgePort               *bridgePort
-	rif                      *rif   // the port's router interface
-	lag                      *lag   // the LAG it is a member of
-	fill                     []fill // fill of each queue, by ingress port; nil if not tracked
+	rif                      *rif            // the port's router interface
+	subPorts                 map[uint16]*rif // by the VLAN of their outer tag
+	lag                      *lag            // the LAG it is a member of
+	fill                     []fill          // fill of each queue, by ingress port; nil if not tracked
 	tams                     []config.ID
 	events                   eventSet // events that report drops of packets arriving here; derived
 	flow                     flowControl
@@ -80,9 +81,10 @@ func (p *port) counters() PortCounters {
 type admission struct {
 	lag                      *lag
 	source                   *bridgePort
-	router                   *rif  // set if the port or LAG is a router interface
-	untagged                 *vlan // VLAN of an untagged frame that the port may send; nil requires a closer look
-	untaggedRIF              *rif  // router interface that an untagged frame reaches; nil means none
+	router                   *rif            // set if the port or LAG is a router interface
+	subPorts                 map[uint16]*rif // its sub-ports, by the VLAN of their outer tag
+	untagged                 *vlan           // VLAN of untagged frames that the port may send; nil requires a closer look
+	untaggedRIF              *rif            // router interface that an untagged frame reaches; nil means none
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
@@ -96,6 +98,7 @@ type lag struct {
 	active                   []*port     // ports of members that send; derived
 	bridgePort               *bridgePort
 	rif                      *rif
+	subPorts                 map[uint16]*rif // by the VLAN of their outer tag
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
@@ -180,12 +183,14 @@ func (bp *bridgePort) order() int {
 // member reports whether the bridge port is in the VLAN.
 func (bp *bridgePort) member(vid uint16) bool { return bp.vlans[vid/64&63].members>>(vid%64)&1 != 0 }
 
-// A rif is a router interface. It is on a port, a LAG or a VLAN. A loopback is on none of them.
+// A rif is a router interface. It is on a port, a LAG or a VLAN. A loopback is on none of them. A sub-port has the
+// frames of its port or LAG with its VLAN in their outer tag.
 type rif struct {
 	vr       *virtualRouter
 	port     *port
 	lag      *lag
 	vlan     *vlan
+	outer    uint16 // VLAN of the outer tag of a sub-port; zero means no sub-port
 	mac      uint64
 	mtu      uint32 // maximum length of the IP packet
 	up4, up6 bool
@@ -212,17 +217,18 @@ func (r *rif) count(what, bytes int) {
 	r.counts[what+1]++
 }
 
-// order returns a sort key of the router interface, by the kind of object that it is on.
+// order returns a sort key of the router interface, by the kind of object that it is on, and then by its outer VLAN.
 func (r *rif) order() int {
+	on := 3 * int(CPUPort)
 	switch {
 	case r.port != nil:
-		return int(r.port.id)
+		on = int(r.port.id)
 	case r.lag != nil:
-		return profile.MaxLanes + int(r.lag.first())
+		on = profile.MaxLanes + int(r.lag.first())
 	case r.vlan != nil:
-		return 2*int(CPUPort) + int(r.vlan.id)
+		on = 2*int(CPUPort) + int(r.vlan.id)
 	}
-	return 3 * int(CPUPort)
+	return on<<12 | int(r.outer)
 }
 
 func (r *rif) up(v4 bool) bool { return v4 && r.up4 || !v4 && r.up6 }

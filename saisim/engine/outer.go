@@ -162,7 +162,7 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 
 // keepReceived saves the packet's first bytes. It must be called before a header is added or removed.
 func (pk *packet) keepReceived() {
-	if pk.noted&notedOuterDone == 0 {
+	if pk.noted&(notedOuterDone|notedEndDone) == 0 {
 		pk.met.outerGrew = 0
 		copy(pk.met.outerCame[:], pk.data)
 	}

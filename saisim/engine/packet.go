@@ -106,7 +106,7 @@ type marked struct {
 }
 
 // noted is the set of valid parts of met.
-type noted uint16
+type noted uint32
 
 const (
 	notedPort noted = 1 << iota
@@ -125,6 +125,8 @@ const (
 	notedUsual     // the packet was usual, and has no notes
 	notedOuter     // an added or removed header was found; noted even without an observer
 	notedOuterDone // the outer header was added or removed
+	notedEnd       // the packet's tunnel ends here
+	notedEndDone   // it was taken out of its outer header
 )
 
 // A met holds a packet's lookups in the tables of the ingress pipe. To be cheap to write, it points to objects whose
@@ -139,12 +141,13 @@ type met struct {
 	routeAct       actions
 	v4             bool
 	traps          [mostTraps]trapLook
-	outerGrew      int16 // bytes by which an added header makes it longer, if notedOuterDone
+	outerGrew      int16 // bytes by which it is longer than received, if notedOuterDone or notedEndDone
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
 	groupCells     uint32 // cells that the packet's ingress priority group held before it; valid if there is a group
 	outer          *outer
+	end            *tunnelEnd
 	outerCounts    *altmark.OuterCounts
 	ran            *programLooks   // allocated with the first program
 	outerCame      *[keptHead]byte // first bytes before the header was added or removed
@@ -153,7 +156,7 @@ type met struct {
 // received returns a packet as received: without an added header, or with a removed one. data is its first bytes, which
 // may be marked, and length its length.
 func (pk *packet) received() (data []byte, length int) {
-	if pk.noted&notedOuterDone == 0 {
+	if pk.noted&(notedOuterDone|notedEndDone) == 0 {
 		return pk.data, pk.length
 	}
 	length = pk.length - int(pk.met.outerGrew)

@@ -43,9 +43,12 @@ type pauseFrame struct {
 	quanta [8]uint16
 }
 
-// isPause reports whether a frame is one of priority flow control.
+// leastPause is the length of a frame of flow control without padding.
+const leastPause = 34
+
+// isPause reports whether a frame of at least leastPause bytes is one of priority flow control.
 func isPause(data []byte) bool {
-	return len(data) >= 34 && data[0]&1 != 0 && mac48(data) == multicastPause &&
+	return mac48(data) == multicastPause &&
 		binary.BigEndian.Uint32(data[12:]) == 0x8808_0101
 }
 

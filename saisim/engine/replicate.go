@@ -98,8 +98,11 @@ func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (*port, drop.Reas
 // tagging returns the action on the packet's VLAN tag at the bridge port. If the bridge port is not in the packet's
 // VLAN, the frame stays unchanged.
 func (bp *bridgePort) tagging(pk *packet) tagAction {
-	if pk.edited && pk.edit.routed && pk.vid == 0 { // routed out of a port without VLANs
-		if pk.tagged {
+	if pk.edited && pk.edit.routed && pk.vid == 0 { // routed out of a port or a sub-port
+		switch want := pk.edit.hop.rif.outer; {
+		case want != 0:
+			return pk.tagWith(want)
+		case pk.tagged:
 			return tagAction{op: tagStrip}
 		}
 		return tagAction{}
@@ -118,6 +121,11 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 	case in.priorityTagged&bit != 0:
 		want = 0
 	}
+	return pk.tagWith(want)
+}
+
+// tagWith returns the action on the packet's VLAN tag with which it leaves in a VLAN.
+func (pk *packet) tagWith(want uint16) tagAction {
 	switch {
 	case !pk.tagged:
 		return tagAction{tagPush, uint16(pk.pushPriority)<<13 | want}

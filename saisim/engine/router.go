@@ -37,7 +37,16 @@ func (c *router) routed(pk *packet) drop.Reason {
 	if !h.fitToRoute(pk) {
 		return drop.IPHeader
 	}
-	d := c.longestPrefix(pk, r.vr, v4)
+	if e := c.endOf(pk, v4); e != nil {
+		return c.end(pk, e)
+	}
+	return c.byRoute(pk, r.vr, v4)
+}
+
+// byRoute sends a packet that is fit to be routed by the routes of a virtual router.
+func (c *router) byRoute(pk *packet, vr *virtualRouter, v4 bool) drop.Reason {
+	h := &pk.h
+	d := c.longestPrefix(pk, vr, v4)
 	switch {
 	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
 		return c.local(pk)
@@ -135,7 +144,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 		return drop.Neighbor
 	case !r.up(v4):
 		return drop.RouterOutDown
-	case r == pk.router && !r.loopback:
+	case r == pk.router && !r.loopback && pk.noted&notedEndDone == 0:
 		return drop.SameInterface
 	case h.ipLen > r.mtu:
 		r.count(rifOutError, pk.length+fcsLen)
@@ -223,15 +232,18 @@ type router struct {
 	*core
 	traps       *traps
 	bridge      *bridge
+	programs    *programs
 	vrs         []*virtualRouter // in the order of their creation
 	adjacencies map[adjacencyKey]*adjacency
 	decaps      map[[2]uint64]int // number of indexes by address where their headers end
-	cpu         config.ID         // the CPU port
+	ends        map[endKey]*tunnelEnd
+	cpu         config.ID // the CPU port
 	ecmpHash    config.Hashing
 }
 
 func (c *router) reset() {
 	c.vrs, c.adjacencies, c.decaps = nil, map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
+	c.ends = map[endKey]*tunnelEnd{}
 	c.cpu, c.ecmpHash = config.None, config.Hashing{}
 }
 

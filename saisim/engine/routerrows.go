@@ -22,6 +22,10 @@ func (c *router) applyRouting(row config.Row, gone bool) bool {
 		c.applyHopGroup(r, gone)
 	case config.Route:
 		c.applyRoute(r, gone)
+	case config.Tunnel:
+		c.applyTunnel(r, gone)
+	case config.TunnelEnd:
+		c.applyTunnelEnd(r, gone)
 	default:
 		return false
 	}
@@ -52,7 +56,7 @@ func (c *router) applyInterface(r config.Interface, gone bool) {
 	if x == nil {
 		x = &rif{
 			vr:   at[*virtualRouter](c.core, r.Router),
-			port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On), vlan: at[*vlan](c.core, r.On),
+			port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On), vlan: at[*vlan](c.core, r.On), outer: r.OuterVLAN,
 		}
 		c.ids[r.ID] = x
 		x.attach(x)
@@ -68,9 +72,22 @@ func (c *router) applyInterface(r config.Interface, gone bool) {
 	x.missed = actionsOf(r.Missed)
 }
 
-// attach sets the router interface of the port, LAG or VLAN that r is on. nil removes it.
+// attach sets the router interface of the port, LAG or VLAN that r is on, or the sub-port. nil removes it.
 func (r *rif) attach(x *rif) {
 	switch {
+	case r.outer != 0:
+		var subPorts *map[uint16]*rif
+		if r.lag != nil {
+			subPorts = &r.lag.subPorts
+		} else {
+			subPorts = &r.port.subPorts
+		}
+		if *subPorts == nil {
+			*subPorts = map[uint16]*rif{}
+		}
+		if (*subPorts)[r.outer] = x; x == nil {
+			delete(*subPorts, r.outer)
+		}
 	case r.vlan != nil:
 		r.vlan.rif = x
 	case r.lag != nil:

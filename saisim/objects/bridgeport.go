@@ -51,7 +51,7 @@ func (b *bridge) createBridgePort(o *object) error {
 		return bad(sai.StatusItemAlreadyExists, "the "+what+" has a bridge port already")
 	case u.inLAG:
 		return bad(sai.StatusObjectInUse, "the port is a member of a LAG")
-	case u.routed:
+	case u.routes():
 		return bad(sai.StatusObjectInUse, "the "+what+" is a router interface")
 	}
 	return nil

@@ -195,7 +195,13 @@ func row[R config.Row](c *core, oid sai.OID) (R, bool) {
 }
 
 // uses records how a port, a LAG or a VLAN is used.
-type uses struct{ inLAG, bridged, routed bool }
+type uses struct {
+	inLAG, bridged, routed bool
+	subPorts               map[uint16]bool // outer VLANs of its sub-ports
+}
+
+// routes reports whether it has router interfaces, so that it cannot be in a bridge or, if it is a port, in a LAG.
+func (u *uses) routes() bool { return u.routed || len(u.subPorts) > 0 }
 
 func (u *uses) used() *uses { return u }
 

@@ -56,13 +56,13 @@ func (c *core) describe(oid sai.OID) string {
 
 func (c *core) describeHop(id config.ID) string {
 	h, _ := config.Find[config.NextHop](c.tables, id)
-	return fmt.Sprintf("%s %05d", h.IP, c.interfaceOrder(h.Interface))
+	return fmt.Sprintf("%s %09d", h.IP, c.interfaceOrder(h.Interface))
 }
 
-// interfaceOrder returns the sort order of a router interface, by the object below it.
+// interfaceOrder returns the sort order of a router interface, by the object below it and then by its outer VLAN.
 func (c *core) interfaceOrder(id config.ID) int {
 	r, _ := config.Find[config.Interface](c.tables, id)
-	return c.order(r.On)
+	return c.order(r.On)<<12 | int(r.OuterVLAN)
 }
 
 // order returns the sort order of the ports, LAGs and VLANs below bridge ports and router interfaces.

@@ -34,6 +34,9 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeRouteEntry:         s.router.routeKind(),
 		sai.ObjectTypeMirrorSession:      s.mirrors.mirrorKind(),
 
+		sai.ObjectTypeTunnel:               s.router.tunnelKind(),
+		sai.ObjectTypeTunnelTermTableEntry: s.router.tunnelEndKind(),
+
 		sai.ObjectTypeSchedulerGroup:   s.ports.schedulerGroupKind(),
 		sai.ObjectTypeHostif:           s.ports.hostifKind(),
 		sai.ObjectTypeHostifTableEntry: s.ports.hostifTableKind(),

@@ -84,7 +84,7 @@ func (ps *ports) createLAGMember(o *object) error {
 		return bad(sai.StatusItemAlreadyExists, "the port is a member of a LAG already")
 	case p.bridged:
 		return bad(sai.StatusObjectInUse, "the port has a bridge port of its own")
-	case p.routed:
+	case p.routes():
 		return bad(sai.StatusObjectInUse, "the port is a router interface")
 	}
 	p.inLAG, o.self = true, p.id()

@@ -163,8 +163,8 @@ func wredOf(o *object) (all wred, err error) {
 }
 
 // bufferPoolKind returns the kind of buffer pools. Egress queues share an egress pool. The cells outside all egress
-// pools are the pool of the queues without a profile. Priority groups share an ingress pool. Ingress and egress pools have different accounts of the same
-// memory.
+// pools are the pool of the queues without a profile. Priority groups share an ingress pool. Ingress and egress pools
+// have different accounts of the same memory.
 func (q *qos) bufferPoolKind() *kind {
 	k := &kind{
 		max: q.prof.BufferPools,

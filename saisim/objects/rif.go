@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"fmt"
+
 	"tamtam/sai"
 	"tamtam/saisim/config"
 )
@@ -15,13 +17,14 @@ func (rt *router) rifKind() *kind {
 		max: rt.prof.RouterInterfaces,
 		attrs: []sai.AttrID{
 			sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.RouterInterfaceAttrPortID,
-			sai.RouterInterfaceAttrVLANID, sai.RouterInterfaceAttrSrcMACAddress, sai.RouterInterfaceAttrAdminV4State,
-			sai.RouterInterfaceAttrAdminV6State, sai.RouterInterfaceAttrMTU, sai.RouterInterfaceAttrNeighborMissPacketAction,
-			sai.RouterInterfaceAttrLoopbackPacketAction, sai.RouterInterfaceAttrLabel,
+			sai.RouterInterfaceAttrVLANID, sai.RouterInterfaceAttrOuterVLANID, sai.RouterInterfaceAttrSrcMACAddress,
+			sai.RouterInterfaceAttrAdminV4State, sai.RouterInterfaceAttrAdminV6State, sai.RouterInterfaceAttrMTU,
+			sai.RouterInterfaceAttrNeighborMissPacketAction, sai.RouterInterfaceAttrLoopbackPacketAction,
+			sai.RouterInterfaceAttrLabel,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.RouterInterfaceAttrType: {sai.RouterInterfaceTypePort, sai.RouterInterfaceTypeVLAN,
-				sai.RouterInterfaceTypeLoopback},
+			sai.RouterInterfaceAttrType: {sai.RouterInterfaceTypePort, sai.RouterInterfaceTypeSubPort,
+				sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceTypeLoopback},
 			sai.RouterInterfaceAttrLoopbackPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
 		},
 		create: rt.createRIF,
@@ -54,16 +57,25 @@ func (rt *router) createRIF(o *object) error {
 				"the VLAN has a router interface already")
 		}
 	case sai.RouterInterfaceTypePort:
-		if s, why := rt.mayRoute(o.ref(sai.RouterInterfaceAttrPortID)); why != "" {
+		if s, why := rt.mayRoute(o.ref(sai.RouterInterfaceAttrPortID), 0); why != "" {
+			return badCreate(sai.RouterInterfaceAttrPortID, s, "%s", why)
+		}
+	case sai.RouterInterfaceTypeSubPort:
+		if err := o.within(bound{id: sai.RouterInterfaceAttrOuterVLANID, what: "VLAN ", least: 1, most: 4094,
+			status: sai.StatusInvalidVLANID}); err != nil {
+			return err
+		}
+		s, why := rt.mayRoute(o.ref(sai.RouterInterfaceAttrPortID), uint16(o.number(sai.RouterInterfaceAttrOuterVLANID)))
+		if why != "" {
 			return badCreate(sai.RouterInterfaceAttrPortID, s, "%s", why)
 		}
 	}
 	return nil
 }
 
-// mayRoute returns the reason why a port or LAG cannot get a router interface. The reason is "" if it can, so that it
-// is not in a bridge.
-func (rt *router) mayRoute(on sai.OID) (sai.Status, string) {
+// mayRoute returns the reason why a port or LAG cannot get a router interface, or a sub-port with an outer VLAN if that
+// is not 0. The reason is "" if it can, so that it is not in a bridge.
+func (rt *router) mayRoute(on sai.OID, outer uint16) (sai.Status, string) {
 	what := "port"
 	if _, ok := row[config.LAG](rt.core, on); ok {
 		what = "LAG"
@@ -71,8 +83,10 @@ func (rt *router) mayRoute(on sai.OID) (sai.Status, string) {
 		return sai.StatusInvalidParameter, "want a front-panel port or a LAG"
 	}
 	switch u := rt.usesOf(on); {
-	case u.routed:
+	case outer == 0 && u.routed:
 		return sai.StatusItemAlreadyExists, "the " + what + " has a router interface already"
+	case u.subPorts[outer]:
+		return sai.StatusItemAlreadyExists, fmt.Sprintf("the %s has a sub-port with VLAN %d already", what, outer)
 	case u.bridged:
 		return sai.StatusObjectInUse, "the " + what + " has a bridge port: it is bridged"
 	case u.inLAG:
@@ -83,8 +97,18 @@ func (rt *router) mayRoute(on sai.OID) (sai.Status, string) {
 
 // useFor marks the port, LAG or VLAN of an interface as routed or not.
 func (rt *router) useFor(o *object, routed bool) {
-	if r, ok := row[config.Interface](rt.core, o.key.OID); ok && r.On != config.None {
-		rt.usesOf(sai.OID(r.On)).routed = routed
+	r, ok := row[config.Interface](rt.core, o.key.OID)
+	switch u := rt.usesOf(sai.OID(r.On)); {
+	case !ok || r.On == config.None:
+	case r.OuterVLAN == 0:
+		u.routed = routed
+	case !routed:
+		delete(u.subPorts, r.OuterVLAN)
+	default:
+		if u.subPorts == nil {
+			u.subPorts = map[uint16]bool{}
+		}
+		u.subPorts[r.OuterVLAN] = true
 	}
 }
 
@@ -109,8 +133,8 @@ func (rt *router) rifRow(o *object) (config.Row, error) {
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:
 		r.On = o.refID(sai.RouterInterfaceAttrVLANID)
-	case sai.RouterInterfaceTypePort:
-		r.On = o.refID(sai.RouterInterfaceAttrPortID)
+	case sai.RouterInterfaceTypePort, sai.RouterInterfaceTypeSubPort:
+		r.On, r.OuterVLAN = o.refID(sai.RouterInterfaceAttrPortID), uint16(o.number(sai.RouterInterfaceAttrOuterVLANID))
 	}
 	return r, nil
 }

@@ -42,7 +42,8 @@ func isLong(seed uint64) bool {
 // isUsual reports whether most frames of the case of a seed take the shortcuts. This holds for a third of the seeds,
 // and in the gate for one of 11.
 func isUsual(seed uint64) bool {
-	return seed >= 2_000_000 && seed/32%3 == 0 || (seed < 10_000 || isAdded(seed) || isVRF(seed) || isBuffered(seed) && seed < 70_000) && seed%11 == 1
+	return seed >= 2_000_000 && seed/32%3 == 0 || (seed < 10_000 || isAdded(seed) || isVRF(seed) || isSubPort(seed) ||
+		isBuffered(seed) && seed < 70_000) && seed%11 == 1
 }
 
 // packetsOf returns the minimum number of frames of the case of a seed.

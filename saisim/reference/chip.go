@@ -42,6 +42,7 @@ type Chip struct {
 	served      saisim.PortID            // the port served last
 	sequence    map[config.ID]uint32     // next sequence number of each mirror session
 	trapCounts  map[config.ID][2]uint64  // packets and bytes, by counter of traps
+	tunnels     map[config.ID]*[2]uint64 // by tunnel: bytes and packets that were taken out of their outer header
 	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 	flows       map[uint32]*flow         // flows of alternate marking, by index
 	generations map[uint32]uint64        // number of times that each flow was emptied
@@ -140,22 +141,24 @@ type packet struct {
 	stamp               *stamp
 	wrapping            *wrapping // the added header; nil if there is none
 	// number of bytes by which it is longer than received, because of an added or removed header
-	grew       int
-	received   []byte        // the frame before that, if a header was added or removed
-	ifaAction  *ifaAction    // IFA that is begun or ended
-	version    *version      // version of the program
-	passage    *passage      // its passage through the program; nil if there is none
-	mirrors    []int         // ingress mirror sessions, by index
-	samples    []*sample     // samples for which it was chosen on arrival
-	tables     []record.Step // tables that it ran in the ingress pipe
-	recordings []recording
-	events     []config.ID // events to which an ACL entry reports its drops
-	graph      uint64      // version of the graph at its entry
-	epoch      int         // epoch of path counting at its entry
-	faults     *faults
-	ended      bool // it goes no further, but is still mirrored
-	group      int  // ingress priority group
-	charged    bool // true while the packet is charged to it
+	grew     int
+	received []byte // the frame before that, if a header was added or removed
+	// decapsulated means that its tunnel ended here.
+	decapsulated bool
+	ifaAction    *ifaAction    // IFA that is begun or ended
+	version      *version      // version of the program
+	passage      *passage      // its passage through the program; nil if there is none
+	mirrors      []int         // ingress mirror sessions, by index
+	samples      []*sample     // samples for which it was chosen on arrival
+	tables       []record.Step // tables that it ran in the ingress pipe
+	recordings   []recording
+	events       []config.ID // events to which an ACL entry reports its drops
+	graph        uint64      // version of the graph at its entry
+	epoch        int         // epoch of path counting at its entry
+	faults       *faults
+	ended        bool // it goes no further, but is still mirrored
+	group        int  // ingress priority group
+	charged      bool // true while the packet is charged to it
 	verdict
 }
 
@@ -167,8 +170,8 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[config.ID]*saisim.ACLCount{}, labels: map[config.ID]string{},
-		syns:       map[config.ID]SYNCounts{},
-		rifs:       map[config.ID]*[8]uint64{},
+		syns: map[config.ID]SYNCounts{},
+		rifs: map[config.ID]*[8]uint64{}, tunnels: map[config.ID]*[2]uint64{},
 		trapCounts: map[config.ID][2]uint64{},
 		sequence:   map[config.ID]uint32{},
 		Output:     func(saisim.Out) {},

@@ -30,6 +30,7 @@ type settings struct {
 	routers     map[config.ID]config.Router
 	rifs        map[config.ID]config.Interface
 	rifOn       map[config.ID]config.ID // by port, LAG or VLAN
+	subPorts    []config.Interface
 	nextHops    map[config.ID]config.NextHop
 	hopGroups   map[config.ID]config.HopGroup
 	profiles    map[int]laneProfile  // profiles of alternate marking, by lane
@@ -100,7 +101,10 @@ func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 		conf.bridgePort[bp.On] = bp.ID
 	}
 	for _, r := range t.Interfaces {
-		if r.On != config.None {
+		switch {
+		case r.OuterVLAN != 0:
+			conf.subPorts = append(conf.subPorts, r)
+		case r.On != config.None:
 			conf.rifOn[r.On] = r.ID
 		}
 	}

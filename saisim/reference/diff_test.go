@@ -77,7 +77,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		sampled:  sampledOf(seed),
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed),
-		vrfs: isVRF(seed)}))
+		vrfs: isVRF(seed) || isSubPort(seed) && seed%2 == 1, subPorts: isSubPort(seed)}))
 	v.buffered = bufferedOf(seed)
 	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
@@ -114,6 +114,7 @@ type variant struct {
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 	vrfs       bool       // true if there may be several virtual routers: see isVRF
 	buffered   *rand.Rand // random numbers for ingress buffers; nil means none: see isBuffered
+	subPorts   bool       // true if there may be sub-ports: see isSubPort
 }
 
 // passiveOf returns random numbers for passive programs in one case of nine, otherwise nil.
@@ -141,7 +142,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.monitoring, p.gen.lasting, p.gen.marks = v.monitored, v.lasting, v.marks
 	p.gen.routed, p.gen.bare, p.gen.short, p.extra = v.routed, v.bare, v.short, v.added
 	p.streams.random = v.streamed
-	p.gen.vrfs, p.buffers = v.vrfs, v.buffered
+	p.gen.vrfs, p.gen.subPorts, p.buffers = v.vrfs, v.subPorts, v.buffered
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -201,6 +202,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.changeAdded()
 		p.changeVRFs()
 		p.changeBuffers()
+		p.changeSubPorts()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -285,6 +287,9 @@ func (g *gen) profile() profile.Profile {
 	if g.extra != nil {
 		p.Schedulers, p.WREDs, p.QoSMaps = 16, 16, 16
 	}
+	if g.subPorts {
+		p.RouterInterfaces, p.Neighbors, p.NextHops = 24, 48, 48
+	}
 	g.groups(&p)
 	return p
 }
@@ -310,6 +315,7 @@ func (p *pair) change() {
 		p.streamOp()
 		p.changeVRFs()
 		p.changeBuffers()
+		p.changeSubPorts()
 		p.configure()
 		return
 	}
@@ -539,6 +545,11 @@ func (p *pair) compare() error {
 	for id, f := range s.Interfaces {
 		if r := p.ref.InterfaceStats(id); f != r {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
+		}
+	}
+	for id, f := range s.Tunnels {
+		if bytes, packets := p.ref.TunnelCount(id); f.Packets != packets || f.Bytes != bytes {
+			return fmt.Errorf("tunnel %s: fast %v, reference %d packets, %d bytes", id, f, packets, bytes)
 		}
 	}
 	for _, differs := range []func() error{p.endsDiffer, p.dropsDiffer, p.endsKeptDiffer, p.recordsDiffer, p.pathsDiffer,

@@ -142,6 +142,9 @@ func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
 // tagging returns the change of a packet's tag at a bridge port. If its VLAN is unknown, the tag stays.
 func (conf *settings) tagging(pk *packet, bp config.ID) tagChange {
 	if pk.routed != nil && pk.vid == 0 { // it leaves by a port without VLANs
+		if vid := pk.routed.out.OuterVLAN; vid != 0 {
+			return pk.tagWith(vid)
+		}
 		return tagChange{strip: pk.tagged}
 	}
 	mode, member := conf.mode(pk.vid, bp)
@@ -155,6 +158,11 @@ func (conf *settings) tagging(pk *packet, bp config.ID) tagChange {
 	if mode == config.PriorityTagged {
 		vid = 0
 	}
+	return pk.tagWith(vid)
+}
+
+// tagWith returns the change with which a packet's tag names a VLAN.
+func (pk *packet) tagWith(vid uint16) tagChange {
 	if !pk.tagged {
 		return tagChange{push: true, tci: uint16(pk.tagPrio)<<13 | vid}
 	}

@@ -33,7 +33,8 @@ func (pk *packet) findRoute(table string, vr config.ID, r config.Route, found bo
 
 // findHop reports the finding of a neighbour. n is nil if no neighbour has the address.
 func (pk *packet) findHop(rif config.Interface, ip netip.Addr, n *config.Neighbor) {
-	f := saisim.Finding{Table: "chip.next_hop", Hit: n != nil, In: rif.On, Prefix: netip.PrefixFrom(ip, ip.BitLen())}
+	f := saisim.Finding{Table: "chip.next_hop", Hit: n != nil, In: rif.On, VLAN: rif.OuterVLAN,
+		Prefix: netip.PrefixFrom(ip, ip.BitLen())}
 	if n != nil {
 		f.MAC = n.MAC
 	}

@@ -50,10 +50,12 @@ type gen struct {
 	short bool
 	// extra supplies random numbers for features that cases of older seeds lack. nil means that there are none.
 	extra *rand.Rand
-	// vrfs means that there may be several virtual routers: see isVRF.
+	// vrfs means that there may be several virtual routers: see isVRF. Half of the cases with sub-ports have them, too.
 	vrfs bool
 	// buffers supplies random numbers for ingress buffers. nil means that packets are not accounted there.
 	buffers *rand.Rand
+	// subPorts means that there may be sub-ports: see isSubPort.
+	subPorts bool
 	marker
 	clamper
 	analyser

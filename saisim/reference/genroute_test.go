@@ -24,6 +24,7 @@ func (g *gen) furnishRouter() {
 		g.unbridge(p)
 		g.rifOn(p)
 	}
+	g.furnishSubPorts()
 	for range 40 {
 		g.routeOp()
 	}

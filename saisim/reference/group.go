@@ -42,7 +42,8 @@ func newAccounts() accounts {
 func (c *Chip) configureGroups(to config.Tables) {
 	c.moved = true
 	for n, g := range c.groups {
-		if p := c.portAt(n.lane); p != nil && !slices.ContainsFunc(to.Ports, func(r config.Port) bool { return r.ID == p.ID }) {
+		p := c.portAt(n.lane)
+		if p != nil && !slices.ContainsFunc(to.Ports, func(r config.Port) bool { return r.ID == p.ID }) {
 			g.set(tm.GroupSettings{})
 		}
 	}

@@ -62,6 +62,9 @@ func (c *Chip) admit(s *slot) {
 	at := saisim.Finding{Table: "chip.port", Hit: pk.admitted}
 	if pk.admitted {
 		at.VLAN, at.In = pk.vid, pk.conf.rifs[pk.router].On
+		if outer := pk.conf.rifs[pk.router].OuterVLAN; outer != 0 {
+			at.VLAN = outer
+		}
 	}
 	pk.find(at)
 	if !pk.faults.skips("chip.trap") {
@@ -92,12 +95,15 @@ func (conf *settings) classify(pk *packet) (drop.Reason, bool) {
 	if inTag != 0 { // 0 is a priority tag: it names no VLAN
 		pk.vid = inTag
 	}
-	rif := conf.rifOn[pk.on]
+	rif, sub := conf.rifOn[pk.on], conf.subPort(pk.on, inTag)
 	switch {
 	case inTag != 0 && noTagged, inTag == 0 && noUntagged:
 		return drop.TagFilter, false
 	case conf.receivesNot(pk.in, pk.lag):
 		return drop.NoLAGMember, false
+	case sub != config.None:
+		pk.vid, pk.router = 0, sub
+		return 0, true
 	case rif != config.None && inTag != 0: // a routed port is in no VLAN
 		return drop.NoVLAN, false
 	case rif != config.None:
@@ -111,6 +117,16 @@ func (conf *settings) classify(pk *packet) (drop.Reason, bool) {
 	}
 	pk.router = conf.rifOn[conf.vlanByID[pk.vid].ID]
 	return 0, true
+}
+
+// subPort returns the router interface of a port or LAG for the frames with a VLAN in their outer tag.
+func (conf *settings) subPort(on config.ID, vid uint16) config.ID {
+	for _, r := range conf.subPorts {
+		if vid != 0 && r.On == on && r.OuterVLAN == vid {
+			return r.ID
+		}
+	}
+	return config.None
 }
 
 // receivesNot reports whether the port is a LAG member that may not receive.

@@ -199,6 +199,7 @@ var lists = []struct {
 	{streamSeed, streamMutants},
 	{vrfSeed, vrfMutants},
 	{buffersSeed, bufferMutants},
+	{subPortSeed, subPortMutants},
 }
 
 // A trial is a mutant with the source that it changes, its number from 1 on, and the seed of its first case.

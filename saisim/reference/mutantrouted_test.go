@@ -223,10 +223,11 @@ var routedMutants = []mutant{
 	{"an interface that is down for IPv4 sends it", "engine/router.go", "case !r.up(v4):", "case !r.up(v4) && !v4:"},
 	{
 		"no packet leaves where it arrived", "engine/router.go",
-		"case r == pk.router && !r.loopback:",
-		"case r == pk.router:",
+		"case r == pk.router && !r.loopback &&",
+		"case r == pk.router &&",
 	},
-	{"every packet may leave where it arrived", "engine/router.go", "case r == pk.router && !r.loopback:", "case false:"},
+	{"every packet may leave where it arrived", "engine/router.go", "case r == pk.router && !r.loopback &&",
+		"case false &&"},
 	{"a packet as long as the MTU is too long", "engine/router.go", "case h.ipLen > r.mtu:", "case h.ipLen >= r.mtu:"},
 	{"a packet may be a byte longer than the MTU", "engine/router.go", "case h.ipLen > r.mtu:", "case h.ipLen > r.mtu+1:"},
 	{

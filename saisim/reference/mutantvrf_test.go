@@ -7,8 +7,8 @@ const vrfSeed = "50000"
 var vrfMutants = []mutant{
 	{"usual packets are looked up in the default virtual router", "engine/router.go", "r.vr.fib4.lookup(",
 		"c.vrs[0].fib4.lookup("},
-	{"packets are looked up in the default virtual router", "engine/router.go", "c.longestPrefix(pk, r.vr, v4)",
-		"c.longestPrefix(pk, c.vrs[0], v4)"},
+	{"packets are looked up in the default virtual router", "engine/router.go", "c.byRoute(pk, r.vr, v4)",
+		"c.byRoute(pk, c.vrs[0], v4)"},
 	{"usual packets need the default virtual router up", "engine/router.go", "!r.vr.routes4 ||", "!c.vrs[0].routes4 ||"},
 	{"packets need the default virtual router up", "engine/router.go", "!r.vr.up(v4)", "!c.vrs[0].up(v4)"},
 	{"neighbours have host routes in the default virtual router", "engine/routerrows.go",

@@ -65,7 +65,7 @@ func (p *port) pausedUntil(queue int) (until saisim.Cycle) {
 	return until
 }
 
-// holdQueues tells the queues of a port how long they are paused.
+// holdQueues sets how long the queues of a port are paused.
 func (p *port) holdQueues() {
 	for i, q := range p.queues {
 		q.paused = p.pausedUntil(i)

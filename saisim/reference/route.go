@@ -10,6 +10,7 @@ import (
 
 // A routed describes how a routed packet is rewritten.
 type routed struct {
+	out        config.Interface
 	dmac, smac config.MAC
 	mtu        int // MTU of the router interface
 	hop        netip.Addr
@@ -65,17 +66,23 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	if !routable(pk) {
 		return drop.IPHeader
 	}
-	dst := netip.AddrFrom16(pk.h.ip.dst)
-	if v4 {
-		dst = netip.AddrFrom4([4]byte(pk.h.ip.dst[12:]))
+	if end, ok := pk.tunnelEnd(vr.ID); ok {
+		return c.endTunnel(pk, end)
 	}
-	r, found := conf.longestPrefix(vr.ID, dst)
+	return c.routeBy(pk, vr.ID)
+}
+
+// routeBy sends a packet by the routes of a virtual router.
+func (c *Chip) routeBy(pk *packet, vr config.ID) drop.Reason {
+	conf, v4 := pk.conf, pk.h.ip.version == 4
+	_, dst := pk.h.ip.addresses()
+	r, found := conf.longestPrefix(vr, dst)
 	table := map[bool]string{true: "chip.ipv4_route", false: "chip.ipv6_route"}[v4]
 	if pk.faults.skips(table) {
 		r, found = config.Route{}, false
 	} else {
 		pk.ran(table, found)
-		pk.findRoute(table, vr.ID, r, found)
+		pk.findRoute(table, vr, r, found)
 	}
 	does := doesOf(r.Action)
 	c.sawRoute(pk, r, found)
@@ -144,8 +151,12 @@ func (conf *settings) hostRoute(vr config.ID, dst netip.Addr) (best config.Neigh
 	return best, found
 }
 
+// rifOrder sorts router interfaces by the object below them, and sub-ports after the interface of the whole port.
 func (conf *settings) rifOrder(rif config.ID) int {
-	on := conf.rifs[rif].On
+	return conf.orderOf(conf.rifs[rif].On)*4096 + int(conf.rifs[rif].OuterVLAN)
+}
+
+func (conf *settings) orderOf(on config.ID) int {
 	if p, ok := conf.ports[on]; ok {
 		return int(p.Port)
 	}
@@ -255,7 +266,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 		return drop.Neighbor
 	case !rifUp(rif, pk.h.ip.version == 4):
 		return drop.RouterOutDown
-	case out == pk.router && !rif.Loopback:
+	case out == pk.router && !rif.Loopback && !pk.decapsulated:
 		return drop.SameInterface
 	case pk.h.ip.size > int(rif.MTU):
 		c.countRIF(out, rifOutError, pk)
@@ -263,7 +274,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 		conf.trapPacket(pk, config.TrapL3MTU)
 		return drop.L3MTU
 	}
-	pk.routed = &routed{n.MAC, rif.MAC, int(rif.MTU), ip, bits}
+	pk.routed = &routed{rif, n.MAC, rif.MAC, int(rif.MTU), ip, bits}
 	pk.source, pk.vid = config.None, 0 // it may leave by the port where it arrived
 	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {

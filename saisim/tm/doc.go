@@ -1,6 +1,7 @@
 // Package tm is the chip's traffic manager. It has a packet memory of cells that all queues share, and the queues of
-// each port. It accounts for packets at the ingress, admits them to queues, and schedules the queues. It handles bytes and cells, not frames: the type of
-// a queued packet is a type parameter. Its only notion of time is the cycle at which shapers get their tokens.
+// each port. It accounts for packets at the ingress, admits them to queues, and schedules the queues. It handles bytes
+// and cells, not frames: the type of a queued packet is a type parameter. Its only notion of time is the cycle at which
+// shapers get their tokens, and pauses end.
 //
 // This comment is normative: the packet path runs this package, and the reference chip is written from this text.
 //
@@ -26,10 +27,11 @@
 //
 // # Ingress accounts
 //
-// A pool of ingress priority groups is a second account of the same packets. A packet is charged to the group of its
-// port and traffic class, if the group is on, with its cells, once for all copies. A group holds c cells, of which h are
-// in the headroom, and has Headroom cells for that. They are taken from Size if they are its Own. Otherwise, the pool
-// has Headroom cells beside Size for all groups. Without the headroom, cells are as those of queues:
+// A pool of ingress priority groups is a second account of the same packets. A packet is charged to the group of
+// its port and traffic class, if the group is on, with its cells, once for all copies. A group holds c cells, of
+// which h are in the headroom, and has Headroom cells for that. They are taken from Size if they are its Own.
+// Otherwise, the pool has Headroom cells beside Size for all groups. Without the headroom, cells are as those of
+// queues:
 //
 //	free = Size - sum over its groups of (max(Reserved, c - h) + Headroom if Own)
 //
@@ -81,7 +83,7 @@
 // tokens is negative, the shaper holds the queue or the port. So the first packet leaves at once even if Burst is 0.
 //
 // A port sends when it can, unless its shaper or those of all its queues with packets hold it. A pause holds a queue,
-// too, until its cycle. Queues that are held are passed over as if they were empty. A queue that is held after its packet has left loses its credit, and the turn if
-// it has it. A new rate or burst applies from the cycle of the change; the bucket keeps its tokens, up to its new size.
-// A change between packets and bytes fills it.
+// too, until its cycle. Queues that are held are passed over as if they were empty. A queue that is held after its
+// packet has left loses its credit, and the turn if it has it. A new rate or burst applies from the cycle of the
+// change; the bucket keeps its tokens, up to its new size. A change between packets and bytes fills it.
 package tm

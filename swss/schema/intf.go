@@ -10,8 +10,11 @@ import (
 // CONFIG_DB from which they are derived. Rows of other writers (FRR's fpmsyncd, neighsyncd, swssconfig) lack it.
 const FieldConfigKey = "config_key"
 
-// InterfaceTables are the tables of CONFIG_DB that make interfaces routed ones.
+// InterfaceTables are the tables of CONFIG_DB that make ports, PortChannels, VLANs and loopbacks routed ones.
 var InterfaceTables = []string{CfgInterface, CfgVLANInterface, CfgPortChannelInterface, CfgLoopbackInterface}
+
+// RoutedTables are the tables of CONFIG_DB with all interfaces that route: also sub-ports.
+var RoutedTables = append(InterfaceTables[:len(InterfaceTables):len(InterfaceTables)], CfgVLANSubInterface)
 
 // InterfaceTable returns the table of CONFIG_DB for a routed interface of this name. It returns "" if the name is not
 // that of an interface.
@@ -25,6 +28,9 @@ func InterfaceTable(name string) string {
 		return CfgPortChannelInterface
 	case IsLoopbackName(name):
 		return CfgLoopbackInterface
+	}
+	if _, _, ok := SubPort(name); ok {
+		return CfgVLANSubInterface
 	}
 	return ""
 }
@@ -43,12 +49,14 @@ func interfaceWords(table string) string {
 		return "PortChannelN, N in 0..9999"
 	case CfgLoopbackInterface:
 		return "LoopbackN"
+	case CfgVLANSubInterface:
+		return "EthernetN.M, PortChannelN.M, EthN.M or PoN.M, M in 1..4094, at most 15 characters"
 	}
-	return "EthernetN, VlanN, PortChannelN or LoopbackN"
+	return "EthernetN, VlanN, PortChannelN, LoopbackN or a sub-port such as EthernetN.M"
 }
 
 // Interface is the row of a routed interface in INTERFACE, VLAN_INTERFACE,
-// PORTCHANNEL_INTERFACE, LOOPBACK_INTERFACE and in APPL_DB INTF_TABLE.
+// PORTCHANNEL_INTERFACE, LOOPBACK_INTERFACE and in APPL_DB INTF_TABLE. The row of a sub-port is a [SubInterface].
 type Interface struct {
 	Name string
 	VRF  string // VRF that it is in; "" is the default one
@@ -59,6 +67,34 @@ type Interface struct {
 	// LoopbackDrop is loopback_action=drop: packets are dropped if they would leave through the interface through which
 	// they arrived.
 	LoopbackDrop bool
+	VLAN         uint16 // of a sub-port: the VLAN in the tag of its frames; 0 for other interfaces
+	AdminDown    bool   // of a sub-port: admin_status is down
+}
+
+// SubInterface is the row of a sub-port in VLAN_SUB_INTERFACE and in APPL_DB INTF_TABLE.
+type SubInterface struct{ Interface }
+
+func (s *SubInterface) layout() layout {
+	l := s.Interface.layout()
+	l.table = CfgVLANSubInterface
+	l.fields = append(l.fields[:len(l.fields)-1],
+		optional("vlan", 1, 4094, &s.VLAN, "The VLAN in the tag of its frames. The default is the number in its name."),
+		either("admin_status", "up", "down", &s.AdminDown, "Whether it routes."),
+		ignored(sonicSubInterface...))
+	l.check = func(*reader) {
+		if _, number, ok := SubPort(s.Name); ok && s.VLAN == 0 {
+			s.VLAN = number
+		}
+	}
+	return l
+}
+
+// Appl returns the fields of the row in INTF_TABLE.
+func (i Interface) Appl() map[string]string {
+	if i.VLAN != 0 {
+		return SubInterface{i}.Fields()
+	}
+	return i.Fields()
 }
 
 func (i *Interface) layout() layout {
@@ -85,6 +121,10 @@ func (i *Interface) layout() layout {
 
 // ParseInterface parses the row without a prefix in a table of interfaces, or in INTF_TABLE.
 func ParseInterface(table, key string, fields map[string]string) (Interface, error) {
+	if _, _, sub := SubPort(key); sub {
+		row, err := parseIn[SubInterface](table, key, fields)
+		return row.Interface, err
+	}
 	return parseIn[Interface](table, key, fields)
 }
 

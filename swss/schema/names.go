@@ -34,6 +34,7 @@ const (
 	CfgVLANInterface        = "VLAN_INTERFACE"
 	CfgPortChannelInterface = "PORTCHANNEL_INTERFACE"
 	CfgLoopbackInterface    = "LOOPBACK_INTERFACE"
+	CfgVLANSubInterface     = "VLAN_SUB_INTERFACE"
 
 	CfgDSCPToTC      = "DSCP_TO_TC_MAP"
 	CfgDot1pToTC     = "DOT1P_TO_TC_MAP"

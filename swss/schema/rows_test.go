@@ -29,6 +29,7 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"vlan member":  func(k string, f map[string]string) (row, error) { return ParseVLANMember(k, f) },
 	"breakout":     func(k string, f map[string]string) (row, error) { return ParseBreakout(k, f) },
 	"interface":    func(k string, f map[string]string) (row, error) { return ParseInterface(InterfaceTable(k), k, f) },
+	"sub-port":     func(k string, f map[string]string) (row, error) { return parse[SubInterface](k, f) },
 	"intf table":   func(k string, f map[string]string) (row, error) { return ParseInterface(AppInterface, k, f) },
 	"address":      func(k string, f map[string]string) (row, error) { return ParseInterfaceAddress(AppInterface, k, f) },
 	"vrf":          func(k string, f map[string]string) (row, error) { return ParseVRF(k, f) },
@@ -361,7 +362,8 @@ func TestInvalidRows(t *testing.T) {
 			`tagging_mode "none": want tagged, untagged or priority_tagged`},
 		{"breakout", "Ethernet0", "brkout_mode=4x25",
 			`brkout_mode "4x25": want a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)`},
-		{"interface", "Eth0", "NULL=NULL", `key "Eth0": want EthernetN, VlanN, PortChannelN or LoopbackN`},
+		{"interface", "Eth0", "NULL=NULL",
+			`key "Eth0": want EthernetN, VlanN, PortChannelN, LoopbackN or a sub-port such as EthernetN.M`},
 		{"interface", "Ethernet0", "vrf_name=blue mac_addr=01:00:00:00:00:01",
 			`mac_addr "01:00:00:00:00:01": want a unicast MAC address such as 52:54:00:12:34:56; vrf_name "blue": want ` +
 				`default, or Vrf and 1 to 12 letters, digits, - or _`},

@@ -193,9 +193,14 @@ func TeamdFields(stateTable string) []string {
 func interfaceTables() (list []Table) {
 	list = append(list, of(Table{Config: CfgVRF, Appl: AppVRF, State: StateVRF,
 		Words: "A VRF besides the default one: interfaces with routes of their own."}, VRF{}))
-	for _, table := range InterfaceTables {
-		list = append(list,
-			of(Table{Config: table, Appl: AppInterface, State: StateInterface, Words: "An interface that routes."}, Interface{}),
+	for _, table := range RoutedTables {
+		row := of(Table{Config: table, Appl: AppInterface, State: StateInterface, Words: "An interface that routes."},
+			Interface{})
+		if table == CfgVLANSubInterface {
+			row = of(Table{Config: table, Appl: AppInterface, State: StateInterface,
+				Words: "A sub-port: it routes the frames of its port or PortChannel with a VLAN in their tag."}, SubInterface{})
+		}
+		list = append(list, row,
 			of(Table{Config: table, Appl: AppInterface, State: StateInterface,
 				Words: "An address of an interface."}, InterfaceAddress{}))
 	}
@@ -474,7 +479,7 @@ func (t Table) SONiCFields() []string {
 // has the same name.
 func StatusKey(config, key string) string {
 	name, _, _ := strings.Cut(key, "|")
-	clash := slices.Contains(InterfaceTables, config) && InterfaceTable(name) != config
+	clash := slices.Contains(RoutedTables, config) && InterfaceTable(name) != config
 	if config == CfgACLTable || config == CfgACLRule {
 		_, clash = TAMGroupOf(name)
 	}
@@ -487,8 +492,8 @@ func StatusKey(config, key string) string {
 // Object returns the name TABLE|key of the configured row that a status row describes.
 func (t Table) Object(key string) string {
 	name, _, several := strings.Cut(key, "|")
-	if t.State == StateInterface { // interfaces have four tables
-		if slices.Contains(InterfaceTables, name) {
+	if t.State == StateInterface { // interfaces have several tables
+		if slices.Contains(RoutedTables, name) {
 			return key // see StatusKey
 		}
 		return InterfaceTable(name) + "|" + key

@@ -210,10 +210,11 @@ var (
 		fdb_unicast_miss_packet_action vxlan_port vxlan_router_mac vxlan_sport vxlan_mask`)
 	sonicInterface = strings.Fields(`
 		admin_status=up grat_arp=disabled mpls=disable nat_zone=0 proxy_arp=disabled static_anycast_gateway=false`)
-	sonicAddress = strings.Fields("forced_mgmt_routes gwaddr scope=global secondary=false")
-	sonicRoute   = strings.Fields("advertise=false bfd=false track")
-	sonicFlex    = strings.Fields("BULK_CHUNK_SIZE BULK_CHUNK_SIZE_PER_PREFIX FLEX_COUNTER_DELAY_STATUS=false")
-	sonicFeature = strings.Fields(`
+	sonicSubInterface = sonicInterface[1:] // sub-ports have admin_status
+	sonicAddress      = strings.Fields("forced_mgmt_routes gwaddr scope=global secondary=false")
+	sonicRoute        = strings.Fields("advertise=false bfd=false track")
+	sonicFlex         = strings.Fields("BULK_CHUNK_SIZE BULK_CHUNK_SIZE_PER_PREFIX FLEX_COUNTER_DELAY_STATUS=false")
+	sonicFeature      = strings.Fields(`
 		auto_restart check_up_status delayed has_global_scope has_per_asic_scope has_per_dpu_scope has_timer
 		high_mem_alert set_owner support_syslog_rate_limit`)
 	sonicFlexKeys = strings.Fields(`
@@ -273,6 +274,6 @@ var sonicTables = slices.Sorted(slices.Values(strings.Fields(`
 	STP_VLAN_PORT SUBNET_DECAP SUPPRESS_ASIC_SDK_HEALTH_EVENT SUPPRESS_VLAN_NEIGH SWITCH_FAST_LINKUP SWITCH_HASH
 	SWITCH_TRIMMING SYSLOG_CONFIG SYSLOG_CONFIG_FEATURE SYSTEM_DEFAULTS SYSTEM_PORT TACPLUS TACPLUS_SERVER TAG_SET
 	TC_TO_DOT1P_MAP TC_TO_DSCP_MAP TC_TO_PRIORITY_GROUP_MAP TELEMETRY TUNNEL TWAMP_SESSION VDPU VERSIONS VLAN_STACKING
-	VLAN_SUB_INTERFACE VLAN_TRANSLATION VNET VNET_ROUTE VNET_ROUTE_TUNNEL VOQ_INBAND_INTERFACE VRRP VRRP6
+	VLAN_TRANSLATION VNET VNET_ROUTE VNET_ROUTE_TUNNEL VOQ_INBAND_INTERFACE VRRP VRRP6
 	VXLAN_EVPN_NVO VXLAN_TUNNEL VXLAN_TUNNEL_MAP WARM_RESTART WATERMARK_TABLE XCVRD_LOG ZTP
 `)))

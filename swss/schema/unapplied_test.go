@@ -77,7 +77,7 @@ func TestUnapplied(t *testing.T) {
 		}
 	}
 	for table, want := range map[string]string{
-		"PORT": "", "VLAN_SUB_INTERFACE": "not-implemented: the table VLAN_SUB_INTERFACE is not implemented",
+		"PORT": "", "VLAN_STACKING": "not-implemented: the table VLAN_STACKING is not implemented",
 		"PROT":            "unknown: there is no table PROT; the nearest is PORT",
 		"VLANS":           "unknown: there is no table VLANS; the nearest is VLAN",
 		"ACL_RULES":       "unknown: there is no table ACL_RULES; the nearest is ACL_RULE",

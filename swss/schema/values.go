@@ -154,6 +154,21 @@ func VLANNumber(name string) (uint16, bool) {
 	return uint16(n), ok && n >= 1 && n <= 4094
 }
 
+// SubPort returns the port or PortChannel of a sub-port, such as Ethernet4 of Ethernet4.10 or Eth4.10, and the number
+// after the point, 1..4094. PortChannel1.10 may be written Po1.10. A longer name than 15 characters would not be that
+// of a Linux device.
+func SubPort(name string) (on string, number uint16, ok bool) {
+	on, _, _ = strings.Cut(name, ".")
+	n, ok := numbered(name, on+".")
+	if rest, short := strings.CutPrefix(on, "Eth"); short && !IsPortName(on) {
+		on = "Ethernet" + rest
+	} else if rest, short := strings.CutPrefix(on, "Po"); short && !IsPortChannelName(on) {
+		on = "PortChannel" + rest
+	}
+	ok = ok && n >= 1 && n <= 4094 && len(name) <= 15 && (IsPortName(on) || IsPortChannelName(on))
+	return on, uint16(n), ok
+}
+
 // ConfigKey converts a key of two parts of APPL_DB to that of CONFIG_DB and STATE_DB.
 func ConfigKey(applKey string) string { return strings.Replace(applKey, ":", "|", 1) }
 

@@ -384,6 +384,14 @@ func ParseStaticRoute(key string, f map[string]string) (StaticRoute, error) {
 // Fields formats the row.
 func (row StaticRoute) Fields() map[string]string { return row.layout().row() }
 
+// ParseSubInterface reads a row of its table.
+func ParseSubInterface(key string, f map[string]string) (SubInterface, error) {
+	return parse[SubInterface](key, f)
+}
+
+// Fields formats the row.
+func (row SubInterface) Fields() map[string]string { return row.layout().row() }
+
 // ParseSwitch reads a row of [CfgSwitch].
 func ParseSwitch(key string, f map[string]string) (Switch, error) { return parse[Switch](key, f) }
 

@@ -6,8 +6,8 @@ import (
 )
 
 // Groups returns the statistics of ingress priority groups. Packets and bytes are those that a group has admitted.
-// Occupancies are whole cells, in bytes as in cells: of all packets, of those beyond the reserved cells, and of those in
-// the headroom.
+// Occupancies are whole cells, in bytes as in cells: of all packets, of those beyond the reserved cells, and of
+// those in the headroom.
 func Groups(cellBytes uint32) map[sai.StatID]func(s *engine.GroupState) uint64 {
 	type state = engine.GroupState
 	table := map[sai.StatID]func(s *state) uint64{
@@ -15,8 +15,8 @@ func Groups(cellBytes uint32) map[sai.StatID]func(s *engine.GroupState) uint64 {
 		sai.IngressPriorityGroupStatBytes:          func(s *state) uint64 { return s.Bytes + fcsSize*s.Packets },
 		sai.IngressPriorityGroupStatDroppedPackets: func(s *state) uint64 { return s.Dropped },
 	}
-	inBoth(table, cellBytes, sai.IngressPriorityGroupStatCurrOccupancyBytes, sai.IngressPriorityGroupStatCurrOccupancyCells,
-		func(s *state) uint64 { return s.Cells })
+	inBoth(table, cellBytes, sai.IngressPriorityGroupStatCurrOccupancyBytes,
+		sai.IngressPriorityGroupStatCurrOccupancyCells, func(s *state) uint64 { return s.Cells })
 	inBoth(table, cellBytes, sai.IngressPriorityGroupStatWatermarkBytes, sai.IngressPriorityGroupStatWatermarkCells,
 		func(s *state) uint64 { return s.MaxCells })
 	inBoth(table, cellBytes, sai.IngressPriorityGroupStatSharedCurrOccupancyBytes,
@@ -34,7 +34,8 @@ func Groups(cellBytes uint32) map[sai.StatID]func(s *engine.GroupState) uint64 {
 // is.
 func GroupWatermark(id sai.StatID) (level, total, shared, headroom bool) {
 	switch id {
-	case sai.IngressPriorityGroupStatPackets, sai.IngressPriorityGroupStatBytes, sai.IngressPriorityGroupStatDroppedPackets:
+	case sai.IngressPriorityGroupStatPackets, sai.IngressPriorityGroupStatBytes,
+		sai.IngressPriorityGroupStatDroppedPackets:
 		return false, false, false, false
 	case sai.IngressPriorityGroupStatWatermarkBytes, sai.IngressPriorityGroupStatWatermarkCells:
 		total = true

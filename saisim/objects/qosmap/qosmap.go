@@ -32,12 +32,14 @@ func Forms(queues uint32) map[sai.Enum]Form {
 	colour := func(p sai.QoSMapParams) uint8 { return uint8(p.Color) }
 	last := uint8(queues - 1)
 	return map[sai.Enum]Form{
-		sai.QoSMapTypeDSCPToTC:          {sai.PortAttrQoSDSCPToTCMap, dscp, tc, 64, TrafficClasses - 1},
-		sai.QoSMapTypeDot1pToTC:         {sai.PortAttrQoSDot1pToTCMap, dot1p, tc, 8, TrafficClasses - 1},
-		sai.QoSMapTypeDSCPToColor:       {sai.PortAttrQoSDSCPToColorMap, dscp, colour, 64, uint8(tm.Red)},
-		sai.QoSMapTypeDot1pToColor:      {sai.PortAttrQoSDot1pToColorMap, dot1p, colour, 8, uint8(tm.Red)},
-		sai.QoSMapTypeTCToQueue:         {sai.PortAttrQoSTCToQueueMap, tc, queue, TrafficClasses, last},
-		sai.QoSMapTypeTCToPriorityGroup: {sai.PortAttrQoSTCToPriorityGroupMap, tc, group, TrafficClasses, config.PriorityGroups - 1},
+		sai.QoSMapTypeDSCPToTC:     {sai.PortAttrQoSDSCPToTCMap, dscp, tc, 64, TrafficClasses - 1},
+		sai.QoSMapTypeDot1pToTC:    {sai.PortAttrQoSDot1pToTCMap, dot1p, tc, 8, TrafficClasses - 1},
+		sai.QoSMapTypeDSCPToColor:  {sai.PortAttrQoSDSCPToColorMap, dscp, colour, 64, uint8(tm.Red)},
+		sai.QoSMapTypeDot1pToColor: {sai.PortAttrQoSDot1pToColorMap, dot1p, colour, 8, uint8(tm.Red)},
+		sai.QoSMapTypeTCToQueue:    {sai.PortAttrQoSTCToQueueMap, tc, queue, TrafficClasses, last},
+		sai.QoSMapTypeTCToPriorityGroup: {
+			sai.PortAttrQoSTCToPriorityGroupMap, tc, group, TrafficClasses, config.PriorityGroups - 1,
+		},
 		sai.QoSMapTypePfcPriorityToPriorityGroup: {
 			sai.PortAttrQoSPfcPriorityToPriorityGroupMap, pfc, group, 8, config.PriorityGroups - 1,
 		},
