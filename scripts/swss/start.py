@@ -130,10 +130,14 @@ def supervisorctl(*words):
 
 def settle(begin):
     """Wait until orchagent has programmed CONFIG_DB: the tests begin when start.sh has ended, and expect that."""
-    record = "/var/log/swss/sairedis.rec"
+    appl, record = redis.Redis(unix_socket_path="/var/run/redis/redis.sock", db=0), "/var/log/swss/sairedis.rec"
     while time.time() < begin + 45:
         if os.path.exists(record) and begin < os.path.getmtime(record) < time.time() - 2:
-            return
+            if appl.exists("PORT_TABLE:PortInitDone"):
+                return
+            # portsyncd lists all interfaces once, and the kernel ends the list early if one is made meanwhile.
+            supervisorctl("restart", "portsyncd")
+            time.sleep(1)
         time.sleep(0.2)
 
 
