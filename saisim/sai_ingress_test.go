@@ -29,8 +29,8 @@ func TestSAIPriorityGroups(t *testing.T) {
 	if n := d.get(d.port(0), sai.PortAttrNumberOfIngressPriorityGroups); n != sai.Uint(8) {
 		t.Errorf("%v priority groups, want 8", n)
 	}
-	limit, memory := d.get(d.port(0), sai.PortAttrQoSMaximumHeadroomSize), d.get(d.sw, sai.SwitchAttrTotalBufferSize)
-	if n := limit.(sai.Uint) >> 10; n != memory {
+	memory := d.get(sai.Obj(sai.ObjectTypeSwitch, d.sw), sai.SwitchAttrTotalBufferSize)
+	if n := d.get(d.port(0), sai.PortAttrQoSMaximumHeadroomSize).(sai.Uint) >> 10; n != memory {
 		t.Errorf("the headroom of a port is limited to %v KB, want %v, all memory", n, memory)
 	}
 	pool := d.bufferPool(sai.BufferPoolTypeIngress, sai.BufferPoolAttrXoffSize, sai.Uint(640))
