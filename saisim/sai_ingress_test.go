@@ -29,8 +29,9 @@ func TestSAIPriorityGroups(t *testing.T) {
 	if n := d.get(d.port(0), sai.PortAttrNumberOfIngressPriorityGroups); n != sai.Uint(8) {
 		t.Errorf("%v priority groups, want 8", n)
 	}
-	if n := d.get(d.port(0), sai.PortAttrQoSMaximumHeadroomSize); n != sai.Uint(0) {
-		t.Errorf("the headroom of a port is limited to %v, want 0, which is no limit", n)
+	memory := d.get(sai.Obj(sai.ObjectTypeSwitch, d.sw), sai.SwitchAttrTotalBufferSize)
+	if n := d.get(d.port(0), sai.PortAttrQoSMaximumHeadroomSize).(sai.Uint) >> 10; n != memory {
+		t.Errorf("the headroom of a port is limited to %v KB, want %v, all memory", n, memory)
 	}
 	pool := d.bufferPool(sai.BufferPoolTypeIngress, sai.BufferPoolAttrXoffSize, sai.Uint(640))
 	lossless := d.bufferProfile(pool, sai.BufferProfileAttrXonTh, sai.Uint(64), sai.BufferProfileAttrXoffTh, sai.Uint(128),

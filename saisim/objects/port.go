@@ -321,7 +321,8 @@ func (ps *ports) getPort(o *object, id sai.AttrID) sai.Value {
 	case sai.PortAttrIngressPriorityGroupList:
 		return oidsOf(p.priorityGroups)
 	case sai.PortAttrQoSMaximumHeadroomSize:
-		return sai.Uint(0) // SAI's value for no limit of a port
+		// A port can have all memory. SONiC's dynamic buffer model takes SAI's 0, which is no limit, for a limit of 0.
+		return sai.Uint(uint64(ps.prof.Buffer.CellBytes) * uint64(ps.prof.Buffer.Cells))
 	case sai.PortAttrQoSNumberOfSchedulerGroups:
 		return sai.Uint(len(p.schedulers))
 	case sai.PortAttrQoSSchedulerGroupList:

@@ -1,5 +1,6 @@
 #!/bin/bash
-# buffermgrd.sh runs buffermgrd in the mode that CONFIG_DB has.
+# buffermgrd.sh runs buffermgrd in the mode that CONFIG_DB has, with its scripts for virtual switches.
+export ASIC_VENDOR=vs
 if [ "$(redis-cli -n 4 --raw hget 'DEVICE_METADATA|localhost' buffer_model)" = dynamic ]; then
     exec /usr/bin/buffermgrd -a /etc/sonic/asic_table.json
 fi

@@ -7,6 +7,7 @@ for f in "$SONIC_BINARIES"/*.bin; do
     ln -sf "$f" "/usr/bin/$(basename "$f" .bin)"
 done
 ln -sf "$TAMTAM" /usr/bin/tamtam
+ln -sf "$here/cfggen.py" /usr/bin/sonic-cfggen
 [ -d /var/log/swss ] || rm -rf /var/log/*
 for f in ip bridge; do
     [ -e /usr/sbin/$f.real ] || mv "$(readlink -f /usr/sbin/$f)" /usr/sbin/$f.real

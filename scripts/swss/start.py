@@ -128,19 +128,27 @@ def supervisorctl(*words):
     subprocess.run(["supervisorctl", *words], check=False)
 
 
-def settle():
+def settle(begin):
     """Wait until orchagent has programmed CONFIG_DB: the tests begin when start.sh has ended, and expect that."""
-    record, until = "/var/log/swss/sairedis.rec", time.monotonic() + 45
-    while time.monotonic() < until:
-        if os.path.exists(record) and time.time() - os.path.getmtime(record) > 2:
-            return
+    appl, record = redis.Redis(unix_socket_path="/var/run/redis/redis.sock", db=0), "/var/log/swss/sairedis.rec"
+    while time.time() < begin + 45:
+        if os.path.exists(record) and begin < os.path.getmtime(record) < time.time() - 2:
+            if appl.exists("PORT_TABLE:PortInitDone"):
+                return
+            # portsyncd lists all interfaces once, and the kernel ends the list early if one is made meanwhile.
+            supervisorctl("restart", "portsyncd")
+            time.sleep(1)
         time.sleep(0.2)
 
 
 def main():
     """Start the switch."""
+    begin = time.time()
     write("/var/run/redis/sonic-db/database_config.json", databases())
     write("/etc/sonic/copp_cfg.json", copp())
+    # The dynamic buffer model computes headroom from these: the size in bytes, the others in KiB.
+    write("/etc/sonic/asic_table.json", [{"OP": "SET", "ASIC_TABLE:TAMTAM": {
+        "cell_size": "144", "pipeline_latency": "18", "mac_phy_delay": "0.8", "peer_response_time": "9.9"}}])
     with open(HWSKU + "pg_profile_lookup.ini", "w") as f:
         f.write("# speed cable size xon xoff threshold xon_offset\n")
         for cable in ("5m", "40m", "300m"):
@@ -152,14 +160,18 @@ def main():
             for name, p in ports().items():
                 f.write(f"{name} {p['lanes']} {p['alias']} {p['index']} {p['speed']}\n")
     if not os.path.exists(CONFIG):
-        write(CONFIG, configuration())
+        config = configuration()
+        write(CONFIG, config)
+        write("/tmp/ports.json", {"PORT": config["PORT"]})
+        write("/etc/sonic/init_cfg.json", {t: config[t] for t in ("DEVICE_METADATA", "FEATURE")})
     supervisorctl("start", "rsyslogd", "redis-server")
-    while subprocess.run(["redis-cli", "ping"], stdout=subprocess.DEVNULL, check=False).returncode:
+    ping = ["redis-cli", "-s", "/var/run/redis/redis.sock", "ping"]
+    while subprocess.run(ping, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
         time.sleep(0.05)
     with open(CONFIG) as f:
         load(json.load(f))
     supervisorctl("start", *PROGRAMS)
-    settle()
+    settle(begin)
 
 
 if __name__ == "__main__":
