@@ -388,6 +388,11 @@ func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool
 			if len(leaf.path) > 2 && leaf.path[1].GetName() == "flowgroups" && path[0].GetName() == "acl" {
 				delete(gone, leaf.path[2].GetKey()["name"])
 			}
+			if leaf.path[len(leaf.path)-1].GetName() == "base-mac-address" { // interfaces have the switch's address, too
+				for _, token := range rowTokens(leaf.val) {
+					delete(gone, token)
+				}
+			}
 		}
 	}
 	return path, gone
