@@ -206,7 +206,8 @@ func TestPortStats(t *testing.T) {
 	if c, _ := r.PortCounters(0); c.Received != 6 {
 		t.Errorf("the totals are %+v", c)
 	}
-	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), []sai.StatID{sai.PortStatPfc0RxPauseDuration})
+	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)),
+		[]sai.StatID{sai.PortStatPfc0RxPauseDuration})
 	r.wantStatus(err, sai.StatusNotSupported)
 	// All statistics that are reported as supported are supported.
 	all := need(r.StatsCapability(context.Background(), sai.ObjectTypePort))(t)
