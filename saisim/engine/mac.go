@@ -21,8 +21,7 @@ type macs struct {
 
 // receive puts a frame on the wire of the ingress MAC.
 func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
-	if len(f.Data) >= leastPause && f.Data[0] == 1 && isPause(f.Data) {
-		c.receivePause(p, at, f, n)
+	if len(f.Data) >= leastPause && f.Data[0] == 1 && c.receivePause(p, at, f, n) {
 		return
 	}
 	c.frameCounts.Received++

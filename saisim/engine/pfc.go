@@ -46,14 +46,11 @@ type pauseFrame struct {
 // leastPause is the length of a frame of flow control without padding.
 const leastPause = 34
 
-// isPause reports whether a frame of at least leastPause bytes is one of priority flow control.
-func isPause(data []byte) bool {
-	return mac48(data) == multicastPause &&
-		binary.BigEndian.Uint32(data[12:]) == 0x8808_0101
-}
-
-// receivePause does receive for a frame of flow control.
-func (c *macs) receivePause(p *port, at Cycle, f *Frame, n int) {
+// receivePause does receive for a frame of at least leastPause bytes, if it is one of priority flow control.
+func (c *macs) receivePause(p *port, at Cycle, f *Frame, n int) bool {
+	if mac48(f.Data) != multicastPause || binary.BigEndian.Uint32(f.Data[12:]) != 0x8808_0101 {
+		return false
+	}
 	sfd := instant{cycle: at}
 	if sfd.before(p.rxFree) {
 		sfd = p.rxFree
@@ -74,6 +71,7 @@ func (c *macs) receivePause(p *port, at Cycle, f *Frame, n int) {
 	if p.flow.arrivals.Len() == 1 {
 		c.agenda.push(c.now, event{x.at + 1, eventKey(classPause, p.id)})
 	}
+	return true
 }
 
 // cyclesOf returns the number of cycles in which a port's line carries n bytes, rounded up.
