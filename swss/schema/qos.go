@@ -224,10 +224,10 @@ func (s *Scheduler) layout() layout {
 			number("weight", 1, 100, 1, &s.Weight, "The share of DWRR and WRR."),
 			ignored("priority"),
 			either("meter_type", "bytes", "packets", &s.Packets, "What rates and bursts count.").ifSet(),
-			number("pir", 0, maxRate, 0, &s.PIR, "The peak rate per second, to which a queue is shaped; 0: no limit.").
+			number("pir", 0, maxRate, 0, &s.PIR, "The peak rate per second, to which a queue is shaped; 0 if unlimited.").
 				or("0").ifSet(),
 			number("pbs", 0, maxRate, 0, &s.PBS, "The burst at the peak rate; 0 for that of the chip.").or("0").ifSet(),
-			number("cir", 0, maxRate, 0, &s.CIR, "The guaranteed rate per second; 0: none. "+noGuarantee).or("0").ifSet(),
+			number("cir", 0, maxRate, 0, &s.CIR, "The guaranteed rate per second, if not 0. "+noGuarantee).or("0").ifSet(),
 			number("cbs", 0, maxRate, 0, &s.CBS, "The burst at the guaranteed rate. "+noGuarantee).or("0").ifSet(),
 		},
 		check: func(r *reader) {
