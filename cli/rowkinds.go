@@ -149,8 +149,9 @@ func rowKinds() []rowKind {
 			words: []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("profile", "How often")},
 			keys:  []kit.Element{name("Name of the profile")}, fields: names("stream_state poll_interval")},
 		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_GROUP",
-			words:  []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("group", "What is streamed")},
-			keys:   []kit.Element{name("Name of the profile"), kit.Arg("type", offered("PORT", "QUEUE"), "Type of objects")},
+			words: []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("group", "What is streamed")},
+			keys: []kit.Element{name("Name of the profile"),
+				kit.Arg("type", offered("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP"), "Type of objects")},
 			fields: names("object_names object_counters")},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),

@@ -87,7 +87,12 @@ func TestHighFrequencyTelemetryFollowsRows(t *testing.T) {
 	if got := s.session("q|QUEUE"); !slices.Equal(got.Objects, []string{"Ethernet0|1"}) {
 		t.Errorf("session %+v of what the shell has configured", got)
 	}
-	s.CLI("configure", "no hft group q QUEUE", "no hft profile q")
+	s.CLI("configure", "no hft group q QUEUE",
+		"hft group q INGRESS_PRIORITY_GROUP object-names Ethernet1|3 object-counters SHARED_WATERMARK_BYTES")
+	if got := s.session("q|INGRESS_PRIORITY_GROUP"); !got.Enabled || !slices.Equal(got.Objects, []string{"Ethernet1|3"}) {
+		t.Errorf("session %+v of a priority group", got)
+	}
+	s.CLI("configure", "no hft group q INGRESS_PRIORITY_GROUP", "no hft profile q")
 	s.records()
 	s.Send("Ethernet0", devicetest.IPv4Frame(t, 17, devicetest.Payload(50)))
 	s.Advance(25 * time.Microsecond)

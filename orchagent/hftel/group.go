@@ -74,8 +74,9 @@ func (o *Orch) build(ctx context.Context, g *group, w *wanted) error {
 	}
 	if g.telType == sai.NullOID {
 		enable := map[string]sai.AttrID{
-			schema.HFTPort:  sai.TAMTelTypeAttrSwitchEnablePortStats,
-			schema.HFTQueue: sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
+			schema.HFTPort:          sai.TAMTelTypeAttrSwitchEnablePortStats,
+			schema.HFTQueue:         sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
+			schema.HFTPriorityGroup: sai.TAMTelTypeAttrSwitchEnableMmuStats,
 		}[w.group]
 		attrs := []sai.Attr{
 			{ID: sai.TAMTelTypeAttrTAMTelemetryType, Value: sai.TAMTelemetryTypeCounterSubscription},

@@ -1,6 +1,7 @@
 // Package hftel makes the rows of high-frequency telemetry in APPL_DB into SAI TAM objects. The ASIC then streams
-// statistics of ports and queues. A group that streams has a row in HIGH_FREQUENCY_TELEMETRY_SESSION_TABLE of STATE_DB,
-// from which readers get the templates and the names of objects, as in SONiC.
+// statistics of ports, queues and priority groups. A group that streams has a row in
+// HIGH_FREQUENCY_TELEMETRY_SESSION_TABLE of STATE_DB, from which readers get the templates and the names of objects, as
+// in SONiC.
 //
 // A group changes without a pause: its next configuration is prepared while the present one streams. Readers get the
 // templates before the first record that needs them, and a label never belongs to another object.
@@ -52,7 +53,7 @@ type Orch struct {
 	sessions *swss.Table
 	applied  bool // whether the view of the ASIC is complete
 	can      map[sai.ObjectType]map[sai.StatID]time.Duration
-	queues   map[sai.OID]sai.OIDs // by port
+	parts    map[partsOf]sai.OIDs // queues or priority groups of ports
 	chain    chain
 	groups   map[string]*group // by key
 	stale    bool              // rows of sessions of a former process may exist
@@ -63,7 +64,7 @@ func New(cfg Config) *Orch {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports,
 		sessions: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateHFTSession),
-		can:      map[sai.ObjectType]map[sai.StatID]time.Duration{}, queues: map[sai.OID]sai.OIDs{},
+		can:      map[sai.ObjectType]map[sai.StatID]time.Duration{}, parts: map[partsOf]sai.OIDs{},
 		chain:  chain{api: cfg.SAI, sw: cfg.Switch, whole: cfg.Whole, telemetry: map[string]*telemetry{}},
 		groups: map[string]*group{}, stale: true,
 	}
@@ -232,28 +233,38 @@ func (o *Orch) object(ctx context.Context, group, name string) (sai.OID, error) 
 	port, number, _ := strings.Cut(name, "|")
 	oid, _, there := o.ports.Port(port)
 	switch {
-	case group == schema.HFTBufferPool || group == schema.HFTPriorityGroup:
-		return 0, fmt.Errorf("%s: tamtam's orchagent streams statistics of %s and %s only", name, schema.HFTPort,
-			schema.HFTQueue)
+	case group == schema.HFTBufferPool:
+		return 0, fmt.Errorf("%s: tamtam's orchagent streams no statistics of buffer pools", name)
 	case !there:
 		return 0, orch.Wait("port", port, "")
 	case group == schema.HFTPort:
 		return oid, nil
 	}
-	queues := o.queues[oid]
-	if queues == nil {
-		got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrQoSQueueList, 64)})
+	list, what := sai.PortAttrQoSQueueList, "queues"
+	if group == schema.HFTPriorityGroup {
+		list, what = sai.PortAttrIngressPriorityGroupList, "priority groups"
+	}
+	of := partsOf{oid, list}
+	parts := o.parts[of]
+	if parts == nil {
+		got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(list, 64)})
 		if err != nil {
-			return 0, fmt.Errorf("queues of %s: %w", port, err)
+			return 0, fmt.Errorf("%s of %s: %w", what, port, err)
 		}
-		queues, _ = got[0].Value.(sai.OIDs)
-		o.queues[oid] = queues
+		parts, _ = got[0].Value.(sai.OIDs)
+		o.parts[of] = parts
 	}
 	var n int
-	if _, err := fmt.Sscan(number, &n); err != nil || n >= len(queues) {
-		return 0, fmt.Errorf("%s: the port has %d queues", name, len(queues))
+	if _, err := fmt.Sscan(number, &n); err != nil || n >= len(parts) {
+		return 0, fmt.Errorf("%s: the port has %d %s", name, len(parts), what)
 	}
-	return queues[n], nil
+	return parts[n], nil
+}
+
+// A partsOf names the queues, or the priority groups, of a port by the attribute that lists them.
+type partsOf struct {
+	port sai.OID
+	list sai.AttrID
 }
 
 // pass brings the ASIC to the target state.
@@ -296,7 +307,7 @@ func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error 
 		}
 		delete(o.groups, key)
 	}
-	clear(o.queues) // ports may have gone
+	clear(o.parts) // ports may have gone
 	return nil
 }
 
