@@ -40,5 +40,5 @@ var bufferMutants = []mutant{
 		"if false && p.txFree"},
 	{"a pause is not refreshed", "engine/pfc.go", "p.flow.due[i] <= c.now {", "false {"},
 	{"a pause lasts a cycle too long", "tm/shaper.go", "q.paused-min(q.paused, now))", "q.paused+1-min(q.paused, now))"},
-	{"a frame of flow control goes on", "engine/mac.go", "&& isPause(f.Data) {", "&& false {"},
+	{"a frame of flow control goes on", "engine/mac.go", "&& c.receivePause(p, at, f, n) {", "&& false {"},
 }
