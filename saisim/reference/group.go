@@ -26,10 +26,10 @@ type group struct {
 
 // accounts holds the groups of all lanes, and the watermarks of the pools. It follows the text of saisim/tm.
 type accounts struct {
-	groups map[groupName]*group
-	marks  map[int]*poolMarks // by index of the pool
-	asking *packet            // packet that is charged and not yet in its queues
-	moved  bool               // the configuration has changed since the last cycle
+	groups map[groupName]*group // those that have had a profile
+	marks  map[int]*poolMarks   // by index of the pool
+	asking *packet              // packet that is charged and not yet in its queues
+	moved  bool                 // the configuration has changed since the last cycle
 }
 
 type poolMarks struct{ used, headroom int }
@@ -49,7 +49,13 @@ func (c *Chip) configureGroups(to config.Tables) {
 	}
 	for _, row := range to.Ports {
 		for i, s := range row.QoS.Groups {
-			g := c.groupAt(groupName{row.Port, i})
+			n := groupName{row.Port, i}
+			if c.groups[n] == nil && !s.On {
+				continue
+			} else if c.groups[n] == nil {
+				c.groups[n] = &group{}
+			}
+			g := c.groups[n]
 			g.set(s)
 			if c.portWith(row.ID) == nil {
 				g.GroupCounts = tm.GroupCounts{}
@@ -66,13 +72,6 @@ func (c *Chip) configureGroups(to config.Tables) {
 func (g *group) set(s tm.GroupSettings) {
 	g.GroupSettings = s
 	g.paused = g.paused && s.On && s.Headroom > 0
-}
-
-func (c *Chip) groupAt(n groupName) *group {
-	if c.groups[n] == nil {
-		c.groups[n] = &group{}
-	}
-	return c.groups[n]
 }
 
 func (c *Chip) cellsOfPacket(pk *packet) int {
@@ -148,8 +147,8 @@ func (c *Chip) admits(pk *packet) bool {
 		pk.group = int(p.QoS.Group[pk.tc])
 	}
 	name := groupName{pk.in, pk.group}
-	g := c.groupAt(name)
-	if !g.On {
+	g := c.groups[name]
+	if g == nil || !g.On {
 		return true
 	}
 	held, was := c.held(name), g.paused
@@ -263,7 +262,10 @@ func (c *Chip) seePool(index int) {
 // GroupState returns the state of an ingress priority group.
 func (c *Chip) GroupState(id saisim.PortID, index int) saisim.GroupState {
 	n := groupName{id, index}
-	g := c.groupAt(n)
+	g := c.groups[n]
+	if g == nil {
+		return saisim.GroupState{}
+	}
 	held := c.held(n)
 	return saisim.GroupState{
 		Cells: uint64(held), Shared: uint64(max(0, held-g.headroom-int(g.Reserved))), InHeadroom: uint64(g.headroom),
@@ -284,7 +286,10 @@ func (c *Chip) PoolState(index int) (s saisim.PoolState) {
 // ClearGroup restarts the watermarks of a group.
 func (c *Chip) ClearGroup(id saisim.PortID, index int) {
 	n := groupName{id, index}
-	g := c.groupAt(n)
+	g := c.groups[n]
+	if g == nil {
+		return
+	}
 	g.MaxCells, g.MaxShared, g.MaxInHeadroom = 0, 0, 0
 	c.seeGroup(n)
 }
