@@ -22,7 +22,7 @@ type accounts struct {
 	moved  bool          // settings have changed since the last event
 }
 
-// of returns the group that accounts for a packet, nil if there is none.
+// group returns the group that accounts for a packet, nil if there is none.
 func (c *queues) group(pk *packet) (g *tm.Group, i uint8) {
 	p := c.port(pk.in)
 	if p == nil || c.accounts.groups[pk.in] == nil {
@@ -68,11 +68,16 @@ func (c *queues) uncharge(pk *packet) {
 		return
 	}
 	if pk.held--; pk.held == 0 {
-		g := &c.accounts.groups[pk.in][pk.group-1]
-		was := g.Paused()
-		c.buffer.Release(g, uint64(pk.length))
-		c.changed(pk.in, int(pk.group-1), was)
+		c.release(pk.in, int(pk.group-1), pk.length)
 	}
+}
+
+// release ends the charge of a packet of n bytes.
+func (c *queues) release(lane PortID, group, n int) {
+	g := &c.accounts.groups[lane][group]
+	was := g.Paused()
+	c.buffer.Release(g, uint64(n))
+	c.changed(lane, group, was)
 }
 
 // refused ends a packet that its group does not admit: it has no destination.

@@ -7,6 +7,9 @@ import (
 
 // copies does replicate in the general case.
 func (c *ingressPipe) copies(pk *packet) {
+	if c.queues.accounts.on > 0 && c.charged(pk) {
+		return
+	}
 	pk.whole()
 	if pk.plain {
 		pk.plain, pk.verdict.kind, pk.verdict.to, pk.verdict.port = false, toBridgePort, pk.to, pk.out

@@ -96,7 +96,6 @@ func (c *Engine) closed() shortcuts {
 	passive := !c.stepping && !c.tracking && c.programs.watches(c.noting || c.found != nil)
 	return sum(
 		closing{everyCut, c.stepping},
-		closing{cutReplication, c.queues.accounts.on > 0},   // packets are charged
 		closing{cutReplication | cutMAC, c.observer != nil}, // an observer receives every step
 		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
 		closing{cutIngress | cutAdmission, c.choosing},
@@ -387,7 +386,7 @@ func (p *packet) single() bool {
 func (c *ingressPipe) replicate(pk *packet) {
 	p, to := pk.out, pk.to
 	switch {
-	case !pk.plain || c.off&cutReplication != 0 || to != nil && to.port == nil:
+	case !pk.plain || c.off&cutReplication != 0 || to != nil && to.port == nil || c.queues.accounts.on > 0:
 		c.copies(pk)
 		return
 	case to != nil:
@@ -402,6 +401,42 @@ func (c *ingressPipe) replicate(pk *packet) {
 	}
 }
 
+// charged does replicate for a packet that is charged to an ingress priority group, if its only copy need not wait. It
+// returns false, without any effect, if it must, or if there may be another copy.
+func (c *ingressPipe) charged(pk *packet) bool {
+	p, to := pk.out, pk.to
+	if to != nil {
+		p = to.port
+	}
+	if !pk.plain || c.off&cutReplication != 0 || p == nil || !c.queues.mayPass(p) {
+		return false
+	}
+	if to == nil {
+		to = p.bridgePort
+	}
+	if !c.queues.charge(pk) {
+		pk.whole()
+		pk.plain = false
+		pk.refused()
+		c.dropHere(pk, pk.why)
+		return true
+	}
+	c.took(cutReplication)
+	pk.copies, pk.own.number, pk.own.tag = 1, 1, to.tagging(pk)
+	in, group, n, held := pk.in, int(pk.group-1), pk.length, pk.held > 0
+	pk.held = 0
+	c.queues.straight(p, pk)
+	if held { // the packet may be gone
+		c.queues.release(in, group, n)
+	}
+	return true
+}
+
+// mayPass reports whether a frame need not wait for a port, and may take the shortcut through the egress pipe.
+func (c *queues) mayPass(p *port) bool {
+	return p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && c.passes(p)
+}
+
 // straight does enqueue, and everything up to the MAC, for the only copy of a packet that need not wait. No frame may
 // be queued at the port, and its scheduler and the egress pipe must be free. It returns false if the copy must wait,
 // or may not take the shortcut through the egress pipe, without any effect. If it were inlined, the compiler would not
@@ -409,7 +444,7 @@ func (c *ingressPipe) replicate(pk *packet) {
 //
 //go:noinline
 func (c *queues) straight(p *port, pk *packet) bool {
-	if p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles || !c.passes(p) {
+	if !c.mayPass(p) {
 		return false
 	}
 	cp := &pk.own

@@ -50,12 +50,14 @@ func (c *Chip) configureGroups(to config.Tables) {
 	for _, row := range to.Ports {
 		for i, s := range row.QoS.Groups {
 			n := groupName{row.Port, i}
-			if c.groups[n] == nil && !s.On {
-				continue
-			} else if c.groups[n] == nil {
-				c.groups[n] = &group{}
-			}
 			g := c.groups[n]
+			switch {
+			case g == nil && !s.On:
+				continue
+			case g == nil:
+				g = &group{}
+				c.groups[n] = g
+			}
 			g.set(s)
 			if c.portWith(row.ID) == nil {
 				g.GroupCounts = tm.GroupCounts{}

@@ -41,6 +41,25 @@ func (s *calls) get(k sai.Key, id sai.AttrID) sai.Value {
 	return got[0].Value
 }
 
+// account gives the first priority group of each port a profile, as SONiC does.
+func (s *calls) account(ports []sai.OID) {
+	pool := s.create(sai.ObjectTypeBufferPool,
+		sai.Attr{ID: sai.BufferPoolAttrType, Value: sai.BufferPoolTypeIngress},
+		sai.Attr{ID: sai.BufferPoolAttrSize, Value: sai.Uint(1 << 22)},
+		sai.Attr{ID: sai.BufferPoolAttrThresholdMode, Value: sai.BufferPoolThresholdModeDynamic})
+	profile := s.create(sai.ObjectTypeBufferProfile,
+		sai.Attr{ID: sai.BufferProfileAttrPoolID, Value: pool},
+		sai.Attr{ID: sai.BufferProfileAttrReservedBufferSize, Value: sai.Uint(0)},
+		sai.Attr{ID: sai.BufferProfileAttrThresholdMode, Value: sai.BufferProfileThresholdModeDynamic},
+		sai.Attr{ID: sai.BufferProfileAttrSharedDynamicTh, Value: sai.Int(3)})
+	for _, oid := range ports {
+		groups, _ := s.get(sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrIngressPriorityGroupList).(sai.OIDs)
+		if s.err == nil { // each port has groups
+			s.set(sai.Obj(sai.ObjectTypeIngressPriorityGroup, groups[0]), sai.IngressPriorityGroupAttrBufferProfile, profile)
+		}
+	}
+}
+
 // rules creates a table with entries that the packets do not hit. If the load has Stamp, a lower entry stamps all
 // packets.
 func (s *calls) rules(sw sai.Key, l Load) {

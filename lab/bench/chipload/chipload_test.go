@@ -37,6 +37,7 @@ func TestLoads(t *testing.T) {
 	}
 	loads := map[string]Load{
 		"1,500 bytes":                {Size: 1500, Pause: 4},
+		"in priority groups":         {Accounts: true},
 		"100,000 routes":             {Routes: 100_000},
 		"ECMP":                       {Routes: 1024, ECMP: true},
 		"10,000 flows marked":        {Flows: 10_000, Marked: true},

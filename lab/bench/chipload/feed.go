@@ -69,6 +69,9 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 // configure sets what the chip does with packets, once it has learned all hosts.
 func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	l, key := t.load, sai.Obj(sai.ObjectTypeSwitch, sw)
+	if l.Accounts {
+		s.account(ports)
+	}
 	if l.Rules > 0 || l.Stamp {
 		s.rules(key, l)
 	}

@@ -15,6 +15,8 @@ type Load struct {
 	Routes int  // number of routes; the ports are then router interfaces, and packets go to each route
 	ECMP   bool // the routes lead to all ports
 
+	Accounts bool // each port has a priority group with a profile, which all packets are charged to
+
 	Options   bool // packets have IPv4 options, which disable the shortcut through the ingress pipe
 	EgressACL bool // an egress ACL matches all packets
 

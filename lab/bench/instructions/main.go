@@ -27,6 +27,7 @@ type load struct {
 
 var loads = []load{
 	{"bridged", chipload.Load{}},
+	{"bridged, in priority groups", chipload.Load{Accounts: true}},
 	{"routed", chipload.Load{Routes: 1000}},
 	{"ECMP over 32 ports", chipload.Load{Routes: 1024, ECMP: true}},
 	{"1,000 rules", chipload.Load{Rules: 1000}},
