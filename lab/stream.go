@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -61,20 +62,15 @@ func (x *streamer) read(s *device.Sim, m saisim.StreamMessage) error {
 	err := x.decoder.Messages(m.Bytes, func(r *hft.Record) {
 		at := Time(r.At-epoch.UnixNano()) * Nanosecond
 		for _, s := range x.all {
-			for i := range r.Columns {
-				c := &r.Columns[i]
-				if name := hftread.Named(c.Type, c.ID); c.Object != s.m.Object || name.Name != s.m.What {
-					continue
-				} else if err := s.add(at, r.Values[i], name.Kind); err != nil && wrong == nil {
-					wrong = err
+			for i, c := range r.Columns {
+				name := hftread.Named(c.Type, c.ID)
+				if c.Object == s.m.Object && name.Name == s.m.What && wrong == nil {
+					wrong = s.add(at, r.Values[i], name.Kind)
 				}
 			}
 		}
 	})
-	if err == nil {
-		err = wrong
-	}
-	return err
+	return cmp.Or(err, wrong)
 }
 
 // add adds a value. That of a counter is what it counted since the record before, so that the first record has none.
@@ -83,23 +79,28 @@ func (s *streamed) add(at Time, value uint64, kind hft.Kind) error {
 		s.series.Every, s.next = at-s.series.Start, at
 	}
 	if s.next != 0 && at != s.next {
-		return fmt.Errorf("measure %s: a record at %v, want one at %v: one stream without a pause has %s of %s",
-			s.series.Name, at, s.next, s.m.What, s.m.Object)
+		return fmt.Errorf("measure %s: %s of %s has a record at %v, want one at %v: a series is of one stream without a "+
+			"pause, by a clock that runs evenly", s.series.Name, s.m.What, s.m.Object, at, s.next)
 	}
 	v, first := int64(value), !s.begun
 	if kind == hft.Counter {
+		if value < s.last {
+			return fmt.Errorf("measure %s: %s of %s falls from %d to %d at %v: a counter must not begin again",
+				s.series.Name, s.m.What, s.m.Object, s.last, value, at)
+		}
 		v = int64(value - s.last)
 	}
-	s.last, s.begun = value, true
-	if s.next += s.series.Every; first {
+	if s.last, s.begun, s.next = value, true, s.next+s.series.Every; first {
 		s.series.Start = at // until there are values
 	}
-	if kind == hft.Counter && first || at < s.m.From || s.m.Until != 0 && at > s.m.Until ||
-		len(s.series.Values) >= maxSamples {
+	if kind == hft.Counter && first || at < s.m.From || s.m.Until != 0 && at > s.m.Until {
 		return nil
 	}
-	if len(s.series.Values) == 0 {
+	switch len(s.series.Values) {
+	case 0:
 		s.series.Start = at
+	case maxSamples:
+		return fmt.Errorf("measure %s: more than %d values, want bounds: from and until", s.series.Name, maxSamples)
 	}
 	s.series.Values = append(s.series.Values, v)
 	return nil

@@ -93,7 +93,7 @@ measure:
 events:
 - {at: 500us, do: restart, switch: s1, what: syncd}
 `)
-	if err == nil || !strings.Contains(err.Error(), "one stream without a pause has IF_OUT_OCTETS of Ethernet1") {
+	if err == nil || !strings.Contains(err.Error(), "IF_OUT_OCTETS of Ethernet1 has a record at") {
 		t.Errorf("error %v, want one that names the pause", err)
 	}
 }

@@ -104,8 +104,7 @@ type Impairment struct {
 	Corrupt   Probability `yaml:"corrupt"` // damaged on the link: the receiving MAC drops it because of its FCS
 }
 
-// Jitter is added to the delay of each frame. It never lets a frame overtake
-// the one before it.
+// Jitter is added to the delay of each frame. It never lets a frame overtake the one before it.
 type Jitter struct {
 	Max Time `yaml:"max"`
 	// Distribution is uniform, normal or exponential (mean Max/8, cut at Max). Empty means uniform.

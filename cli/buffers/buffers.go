@@ -52,22 +52,23 @@ func watermarks() []watermark {
 	}
 }
 
-// A kept is a table of watermarks that has commands: its word, its leaf, and the kind of its clearing.
-type kept struct {
+// A table is one of the two tables of watermarks that commands show and clear: its word, its leaf, and the kind of its
+// clearing.
+type table struct {
 	word kit.Element
 	leaf string
 	kind string
 }
 
-func tables() []kept {
-	return []kept{
+func tables() []table {
+	return []table{
 		{kit.Keyword("watermark", "The most octets held since a user cleared it"), "user", "watermarks"},
 		{kit.Keyword("persistent-watermark", "The same, with a clearing of its own"), "persistent", "persistent-watermarks"},
 	}
 }
 
 // words returns the words of a command about a watermark.
-func (w watermark) words(first any, t kept) []any {
+func (w watermark) words(first any, t table) []any {
 	parts := []any{first}
 	for _, list := range [][]kit.Element{w.object, {t.word}, w.part} {
 		for _, e := range list {

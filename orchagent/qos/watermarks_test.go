@@ -136,7 +136,7 @@ func TestPeriodicWatermarks(t *testing.T) {
 	}
 }
 
-// What is not polled has no watermark: a clearing writes no 0, which would look like a measurement.
+// A clearing writes no 0 for a watermark that is not polled: it would look like a measurement.
 func TestClearOnlyWhatIsPolled(t *testing.T) {
 	b := newWatermarkBench(t)
 	flex := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
