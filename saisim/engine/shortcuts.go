@@ -382,6 +382,9 @@ func (p *packet) single() bool {
 		p.run == nil && p.graph == nil && !p.meetsIFA() && !p.chosen && p.colour == tm.Green
 }
 
+// onlyCopy makes the only copy of a packet, which is in the packet itself, for a bridge port, or nil for a routed port.
+func (p *packet) onlyCopy(to *bridgePort) { p.copies, p.own.number, p.own.tag = 1, 1, to.tagging(p) }
+
 // replicate makes the copies of a packet that leaves the ingress pipe. A single copy is in the packet itself.
 func (c *ingressPipe) replicate(pk *packet) {
 	p, to := pk.out, pk.to
@@ -395,7 +398,7 @@ func (c *ingressPipe) replicate(pk *packet) {
 		to = p.bridgePort
 	}
 	c.took(cutReplication)
-	pk.copies, pk.own.number, pk.own.tag = 1, 1, to.tagging(pk)
+	pk.onlyCopy(to)
 	if !c.queues.straight(p, pk) {
 		c.queues.enqueue(p, &pk.own)
 	}
@@ -422,7 +425,7 @@ func (c *ingressPipe) charged(pk *packet) bool {
 		return true
 	}
 	c.took(cutReplication)
-	pk.copies, pk.own.number, pk.own.tag = 1, 1, to.tagging(pk)
+	pk.onlyCopy(to)
 	in, group, n, held := pk.in, int(pk.group-1), pk.length, pk.held > 0
 	pk.held = 0
 	c.queues.straight(p, pk)

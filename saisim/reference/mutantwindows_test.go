@@ -198,7 +198,7 @@ var windowMutants = []mutant{
 	{"ports of a cycle come as they have come", "engine/wheel.go", "last.lane <= cp.lane {", "true {"},
 	{"the wheel gives what is due a cycle later", "engine/wheel.go", "u &= 2<<n - 1", "u &= 4<<n - 1"},
 	// Copies.
-	{"the only copy has no tag changed", "engine/shortcuts.go", "1, 1, to.tagging(pk)", "1, 1, tagAction{}"},
+	{"the only copy has no tag changed", "engine/shortcuts.go", "1, 1, to.tagging(p)", "1, 1, tagAction{}"},
 	{"priority tags are tags", "engine/replicate.go", "\t\twant = 0\n", ""},
 	{"frames for the CPU come before those that left earlier", "engine/replicate.go", "\tc.wires.run(now)\n", ""},
 	{
@@ -220,8 +220,8 @@ var windowMutants = []mutant{
 	// Queues, the traffic manager and the egress pipe.
 	{
 		"packets go straight on to a MAC that is not free", "engine/shortcuts.go",
-		"c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||",
-		"c.egressFree > c.now ||",
+		"c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles &&",
+		"c.egressFree <= c.now &&",
 	},
 	{
 		"a record takes no time on the wire, on the short way", "engine/shortcuts.go",
