@@ -405,13 +405,14 @@ func (c *ingressPipe) replicate(pk *packet) {
 }
 
 // charged does replicate for a packet that is charged to an ingress priority group, if its only copy need not wait. It
-// returns false, without any effect, if it must, or if there may be another copy.
+// returns false, without any effect, if it must, or if there may be another copy. A packet that leaves where it arrived
+// may have to wait for the frame that pauses its own group.
 func (c *ingressPipe) charged(pk *packet) bool {
 	p, to := pk.out, pk.to
 	if to != nil {
 		p = to.port
 	}
-	if !pk.plain || c.off&cutReplication != 0 || p == nil || !c.queues.mayPass(p) {
+	if !pk.plain || c.off&cutReplication != 0 || p == nil || p.id == pk.in || !c.queues.mayPass(p) {
 		return false
 	}
 	if to == nil {

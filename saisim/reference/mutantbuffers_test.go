@@ -30,6 +30,7 @@ var bufferMutants = []mutant{
 		"v.kind != noDestination"},
 	{"plain packets are not charged", "engine/shortcuts.go", " || c.queues.accounts.on > 0:", ":"},
 	{"a plain packet is charged for ever", "engine/shortcuts.go", "pk.length, pk.held > 0", "pk.length, false"},
+	{"a plain packet goes before the pause that it causes", "engine/shortcuts.go", "p.id == pk.in || ", ""},
 	{"a refused plain packet is sent", "engine/shortcuts.go", "!c.queues.charge(pk)", "!c.queues.charge(pk) && false"},
 	{"watermarks miss changes of settings", "engine/advance.go", "\t\tc.queues.observe()\n", ""},
 	{"a pause begins a cycle late", "engine/pfc.go", "x.until[i] = f.at + ", "x.until[i] = c.now + "},

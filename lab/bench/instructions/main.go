@@ -53,11 +53,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	flags := flag.NewFlagSet("instructions", flag.ContinueOnError)
 	update := flags.Bool("update", false, "write the counts to the table")
+	of := flags.String("functions", "", "print the functions of a `load` of the table in place of comparing")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected %q: want -update or nothing, in the root of the tree", flags.Arg(0))
+		return fmt.Errorf("unexpected %q: want an option or nothing, in the root of the tree", flags.Arg(0))
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -72,6 +73,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if *of != "" {
+		return printFunctions(ctx, *of, dir, out)
+	}
 	now, err := measure(ctx, ".", dir)
 	if err != nil {
 		return err
@@ -86,6 +90,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	return compare(known, now, out)
+}
+
+// printFunctions prints the instructions for a packet of a load by function.
+func printFunctions(ctx context.Context, name, dir string, out io.Writer) error {
+	program, err := build(ctx, ".", dir)
+	if err != nil {
+		return err
+	}
+	rows, err := functions(ctx, program, name, dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(out, "%6d  %s\n", r.instructions, r.load)
+	}
+	return nil
 }
 
 // Packets before and while instructions are counted.
