@@ -73,6 +73,40 @@ func TestNetworkInstance(t *testing.T) {
 	})
 }
 
+// A VRF is a network instance, with its own interfaces and routes.
+func TestNetworkInstancesOfVRFs(t *testing.T) {
+	const ni = "/network-instances/network-instance[name=Vrf1]"
+	hop := nextHop{Address: "10.0.0.2", Interface: "Ethernet8", Weight: "1"}
+	link := nextHop{Interface: "Ethernet8", Weight: "1"}
+	other := nextHop{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}
+	entry := func(vrf, prefix string) string {
+		return "/network-instances/network-instance[name=" + vrf + "]/afts/ipv4-unicast/ipv4-entry[prefix=" + prefix +
+			"]/state/next-hop-group"
+	}
+	shows(t, map[string]string{
+		"CONFIG_DB DEVICE_METADATA|localhost":      "hostname=leaf1",
+		"CONFIG_DB VRF|Vrf1":                       "NULL=NULL",
+		"APPL_DB VRF_TABLE:Vrf1":                   "NULL=NULL",
+		"CONFIG_DB INTERFACE|Ethernet0":            "NULL=NULL",
+		"CONFIG_DB INTERFACE|Ethernet8":            "vrf_name=Vrf1",
+		"APPL_DB INTF_TABLE:Ethernet8":             "vrf_name=Vrf1",
+		"APPL_DB INTF_TABLE:Ethernet8:10.0.0.1/24": "scope=global family=IPv4",
+		"APPL_DB ROUTE_TABLE:10.1.0.0/16":          "nexthop=10.0.0.1 ifname=Ethernet0 protocol=static",
+		"APPL_DB ROUTE_TABLE:Vrf1:10.1.0.0/16":     "nexthop=10.0.0.2 ifname=Ethernet8 protocol=static",
+	}, map[string]string{
+		ni + "/state": `{"openconfig-network-instance:name":"Vrf1",` +
+			`"openconfig-network-instance:type":"openconfig-network-instance-types:L3VRF"}`,
+		ni + "/interfaces/interface[id=Ethernet8.0]/state/interface":                                      `"Ethernet8"`,
+		ni + "/interfaces/interface[id=Ethernet0.0]/state/interface":                                      "",
+		"/network-instances/network-instance[name=default]/interfaces/interface[id=Ethernet8.0]":          "",
+		"/network-instances/network-instance[name=default]/interfaces/interface[id=Ethernet0.0]/state/id": `"Ethernet0.0"`,
+		entry("Vrf1", "10.1.0.0/16"):    `"` + nextHopGroup([]nextHop{hop}) + `"`,
+		entry("Vrf1", "10.0.0.0/24"):    `"` + nextHopGroup([]nextHop{link}) + `"`,
+		entry("default", "10.0.0.0/24"): "",
+		entry("default", "10.1.0.0/16"): `"` + nextHopGroup([]nextHop{other}) + `"`,
+	})
+}
+
 // Routes share next hops and groups of next hops. Their numbers depend only on their content, not on other routes.
 func TestForwardingTable(t *testing.T) {
 	const afts = "/network-instances/network-instance[name=default]/afts"

@@ -9,6 +9,7 @@ import (
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
+	"tamtam/mgmt/models/aft"
 	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -20,7 +21,7 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceRepresented: s.representedRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
-		models.SourceAFTSummary: s.aftSummaries, models.SourcePoliced: s.policed,
+		aft.SourceSummary: s.aftSummaries, models.SourcePoliced: s.policed,
 	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts,
 		models.HostCPUs} {

@@ -498,9 +498,6 @@ func (w *watch) concerns(c *fetch.Touched) ([]string, bool) {
 			continue
 		}
 		keys, ok := c.KeysOf(r, len(w.group.Keys))
-		if ok && r.At != "" {
-			keys[0] = r.At
-		}
 		if !ok || !tree.Matches(keys, w.pattern) || !r.Serves(keys) {
 			continue
 		}

@@ -75,7 +75,7 @@ func (s *Server) counted(
 	return row, nil
 }
 
-// aftSummaries returns the rows of [models.SourceAFTSummary]: how many routes there are of each origin. Routes are
+// aftSummaries returns the rows of [aft.SourceSummary]: how many routes there are of each origin. Routes are
 // counted again when rows have changed.
 func (s *Server) aftSummaries(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	s.tallying.Lock()

@@ -119,7 +119,7 @@ func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	}
 	found, r := [][]string{}, of.row
 	for k := range t.rows {
-		m, ok := r.Template.Match(k, len(g.Keys))
+		m, ok := r.Match(k, len(g.Keys))
 		switch {
 		case !ok || r.Fits != nil && !r.Fits(m):
 		case of.trace && r.Template.Expand(m, nil) == k, !of.trace && g.CanHave(m):

@@ -138,12 +138,15 @@ func (r Reader) candidates(ctx context.Context, g *tree.List, pattern []string) 
 func (r Reader) rowEntries(
 	ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string,
 ) (keys [][]string, err error) {
+	if row.At != "" {
+		if !tree.Matches([]string{row.At}, pattern[:1]) {
+			return nil, nil
+		}
+		pattern = slices.Clone(pattern)
+		pattern[0] = row.At
+	}
 	keys = [][]string{slices.Clone(pattern)}
 	switch {
-	case row.At != "" && !tree.Matches([]string{row.At}, pattern[:1]):
-		return nil, nil
-	case row.At != "":
-		keys[0][0] = row.At
 	case row.Template.Gather >= 0 && len(row.EachKeys) > 0: // there is one row
 	case !row.Template.Complete(pattern):
 		if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
@@ -179,7 +182,7 @@ func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pa
 	}
 	var found [][]string
 	for _, k := range keys {
-		m, ok := row.Template.Match(k, len(g.Keys))
+		m, ok := row.Match(k, len(g.Keys))
 		if !ok || !tree.Matches(m, pattern) || !g.CanHave(m) || row.Fits != nil && !row.Fits(m) {
 			continue
 		}

@@ -283,7 +283,7 @@ func (t *Touched) KeysOf(r *tree.ListRow, n int) ([]string, bool) {
 			return slices.Clone(f.keys), f.keys != nil
 		}
 	}
-	keys, _ := r.Template.Match(t.Key, n)
+	keys, _ := r.Match(t.Key, n)
 	t.found = append(t.found, rowKeys{r, keys})
 	return slices.Clone(keys), keys != nil
 }

@@ -90,7 +90,7 @@ func (x *index) put(key string, r *keptRow) {
 	delete(x.known, key)
 	delete(x.large, key)
 	g := x.leaf.List
-	keys, ok := x.row.Template.Match(key, len(g.Keys))
+	keys, ok := x.row.Match(key, len(g.Keys))
 	switch {
 	case r == nil || !ok:
 		return

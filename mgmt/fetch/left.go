@@ -30,7 +30,7 @@ func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) 
 			return nil, err
 		}
 		for _, k := range keys {
-			m, ok := row.Template.Match(k, len(g.Keys))
+			m, ok := row.Match(k, len(g.Keys))
 			if ok && tree.Matches(m, pattern) && row.Template.Expand(m, nil) == k && (row.Fits == nil || row.Fits(m)) {
 				found = append(found, m)
 			}

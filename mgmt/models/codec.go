@@ -18,7 +18,7 @@ import (
 var (
 	text, list, words, number = kit.Text, kit.List, kit.Words, kit.Number
 	readOnly, constant, fixed = kit.ReadOnly, kit.Constant, kit.Fixed
-	orElse, never             = kit.OrElse, kit.Never
+	orElse, never, mac        = kit.OrElse, kit.Never, kit.MAC
 	leaf, objectRow           = kit.Leaf, kit.ObjectRow
 	readRaw, makeRaw          = kit.ReadRaw, kit.MakeRaw
 	writeRaw, eraseRaw        = kit.WriteRaw, kit.EraseRaw
@@ -90,11 +90,6 @@ func of(kind string, c tree.Codec) tree.Codec {
 		}
 		return c.Get(r)
 	}}
-}
-
-// mac returns the codec of a MAC address that cannot be written.
-func mac(field string) tree.Codec {
-	return tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field(field))) }}
 }
 
 // statistic returns the codec of a counter of a port.

@@ -11,13 +11,14 @@ import (
 
 // Names of the network instance, and of the protocol that has the static routes.
 const (
-	instanceName   = "default"
+	instanceName   = schema.DefaultVRF
 	staticProtocol = "STATIC"
 	staticName     = "static"
 )
 
-// instanceModule returns the mapping of openconfig-network-instance. There is one instance, whose content is written at
-// other paths. A Set of its VLANs is executed at those paths.
+// instanceModule returns the mapping of openconfig-network-instance. The default instance has all that is in no VRF.
+// Each VRF is an instance with its interfaces and its forwarding table. Their content is written at other paths. A Set
+// of VLANs, interfaces and static routes is executed at those paths.
 func instanceModule() tree.Module {
 	const (
 		instance = "/network-instances/network-instance"
@@ -25,40 +26,53 @@ func instanceModule() tree.Module {
 		static   = protocol + "/static-routes/static"
 		nextHop  = static + "/next-hops/next-hop"
 	)
-	only := "there is one network instance"
 	// Every switch has at least one of these rows.
 	there := func(leaves ...tree.Leaf) []tree.Row {
-		return []tree.Row{{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Entry: true, Leaves: leaves},
-			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Entry: true, Leaves: leaves}}
+		return []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, At: instanceName, Entry: true, Leaves: leaves},
+			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, At: instanceName, Entry: true,
+				Leaves: leaves},
+		}
 	}
-	kind, yes := constant("DEFAULT_INSTANCE"), constant("true")
+	kind, vrf, yes := constant("DEFAULT_INSTANCE"), constant("L3VRF"), constant("true")
 	index := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
 	return tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
 		{
-			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant(instanceName)},
-			Rows: there(leaf("config/type", kind), leaf("state/type", kind)),
+			Path: instance, View: "VRFs are written in /routing/vrfs",
+			Rows: append(there(leaf("config/type", kind), leaf("state/type", kind)), tree.Row{
+				DB: swss.ConfigDB, Table: schema.CfgVRF, Key: "{name}", Only: schema.VRFPrefix, Entry: true,
+				Leaves: []tree.Leaf{leaf("config/type", vrf)},
+			}, tree.Row{
+				DB: swss.ApplDB, Table: schema.AppVRF, Key: "{name}", Only: schema.VRFPrefix,
+				Leaves: []tree.Leaf{leaf("state/type", vrf)},
+			}),
 		},
 		{Path: instance + "/interfaces/interface", View: inRouting, Second: true, Through: instanceInterfaceThrough(),
 			Rows: routedInstanceRows()},
 		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Through: vlanThrough(), Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Leaves: vlanLeaves("config")},
-			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", Leaves: vlanLeaves("state")},
+			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", At: instanceName, Entry: true,
+				Leaves: vlanLeaves("config")},
+			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", At: instanceName,
+				Leaves: vlanLeaves("state")},
 		}},
 		{Path: instance + "/fdb/mac-table/entries/entry", View: "MAC addresses are written in /fdb", Rows: []tree.Row{
-			{DB: swss.StateDB, Table: schema.StateFDB, Key: "Vlan{vlan}:{mac-address}", Entry: true, Leaves: []tree.Leaf{
-				leaf("interface/interface-ref/state/interface", text("port")),
-				leaf("state/entry-type", words("type", "", "STATIC", schema.FDBStatic, "DYNAMIC", schema.FDBDynamic)),
-			}},
+			{DB: swss.StateDB, Table: schema.StateFDB, Key: "Vlan{vlan}:{mac-address}", At: instanceName, Entry: true,
+				Leaves: []tree.Leaf{leaf("interface/interface-ref/state/interface", text("port")),
+					leaf("state/entry-type", words("type", "", "STATIC", schema.FDBStatic, "DYNAMIC", schema.FDBDynamic)),
+				}},
 		}},
 		{
-			Path: protocol, View: "there is one protocol", Rows: there(leaf("config/enabled", yes), leaf("state/enabled", yes)),
+			Path: protocol, View: "only the default instance has a protocol",
+			Rows: there(leaf("config/enabled", yes), leaf("state/enabled", yes)),
 			Keys: map[string]tree.Codec{"identifier": constant(staticProtocol), "name": constant(staticName)},
 		},
-		{Path: static, View: inRouting, Through: staticThrough(), Rows: staticRouteRows(tree.Row{})},
+		{Path: static, View: inRouting, Through: staticThrough(), Rows: staticRouteRows(tree.Row{At: instanceName})},
 		{
 			Path: nextHop, View: inRouting, Through: staticHopThrough(nextHop),
-			Rows: append(staticRouteRows(tree.Row{Each: "index", Fold: hopsByIndex, Leaves: nextHopLeaves("config")}), tree.Row{
-				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
+			Rows: append(staticRouteRows(tree.Row{
+				At: instanceName, Each: "index", Fold: hopsByIndex, Leaves: nextHopLeaves("config"),
+			}), tree.Row{
+				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", At: instanceName,
 				Leaves: wayInForce(append(nextHopLeaves("state"), leaf("state/index", index))),
 			}),
 		},
@@ -68,7 +82,7 @@ func instanceModule() tree.Module {
 // baseSubinterface follows the name of an interface in the id of its entry in the network instance.
 const baseSubinterface = ".0"
 
-// routedInstanceRows returns the rows of the interfaces of the network instance: all that route, except those of VLANs,
+// routedInstanceRows returns the rows of the interfaces of network instances: all that route, except those of VLANs,
 // which have no subinterface.
 func routedInstanceRows() (rows []tree.Row) {
 	var leaves []tree.Leaf
@@ -79,13 +93,13 @@ func routedInstanceRows() (rows []tree.Row) {
 		if table == schema.CfgVLANInterface {
 			continue
 		}
-		rows = append(rows, tree.Row{DB: swss.ConfigDB, Table: table, Key: "{*}", Each: "id", Entry: true, Leaves: leaves,
-			Fold: func(found map[string]string) map[string]string {
+		rows = append(rows, tree.Row{DB: swss.ConfigDB, Table: table, Key: "{*}", Of: "vrf_name", Each: "name id",
+			Entry: true, Leaves: leaves, Fold: func(found map[string]string) map[string]string {
 				out := map[string]string{}
-				for name := range found {
+				for name, vrf := range found {
 					text, err := json.Marshal(map[string]string{"interface": name})
 					if err == nil && !strings.Contains(name, "|") {
-						out[name+baseSubinterface] = string(text)
+						out[schema.VRFName(vrf)+" "+name+baseSubinterface] = string(text)
 					}
 				}
 				return out

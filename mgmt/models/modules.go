@@ -1,6 +1,7 @@
 package models
 
 import (
+	"tamtam/mgmt/models/aft"
 	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/models/qos"
 	"tamtam/mgmt/tree"
@@ -17,6 +18,6 @@ func All() []tree.Module {
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
 		outputsModule(), debugCounterModule(), hft.Module(),
 	}
-	modules = append(modules, aftModules()...)
+	modules = append(modules, aft.Modules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())
 }

@@ -111,7 +111,7 @@ func routedLeaves(at, table string) []tree.Leaf {
 }
 
 // inDefaultVRF accepts the keys of routes of the default VRF.
-func inDefaultVRF(keys []string) bool { return !strings.HasPrefix(keys[len(keys)-1], "Vrf") }
+func inDefaultVRF(keys []string) bool { return !strings.HasPrefix(keys[len(keys)-1], schema.VRFPrefix) }
 
 // finishNeighbor writes the family into the row, as SONiC does.
 func finishNeighbor(c tree.Change) error {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/models/kit"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -338,25 +339,9 @@ func nextHopLeaves(at string) []tree.Leaf {
 	return []tree.Leaf{
 		leaf(at+"/next-hop", read(routeHop.to)), leaf(at+"/metric", read(routeHop.metric)),
 		leaf(at+"/recurse", constant("false")),
-		leaf("interface-ref/"+at+"/interface", read(func(h routeHop) string { return servedInterface(h.Interface) })),
-		leaf("interface-ref/"+at+"/subinterface", read(func(h routeHop) string { return subinterfaceOf(h.Interface) })),
+		leaf("interface-ref/"+at+"/interface", read(func(h routeHop) string { return kit.ServedInterface(h.Interface) })),
+		leaf("interface-ref/"+at+"/subinterface", read(func(h routeHop) string { return kit.Subinterface(h.Interface) })),
 	}
-}
-
-// servedInterface returns the name of an interface, empty for a sub-port, which OpenConfig's interfaces do not have.
-func servedInterface(name string) string {
-	if schema.InterfaceTable(name) == schema.CfgVLANSubInterface {
-		return ""
-	}
-	return name
-}
-
-// subinterfaceOf returns the subinterface of an interface that routes, empty if it has none.
-func subinterfaceOf(name string) string {
-	if servedInterface(name) == "" || strings.HasPrefix(name, "Vlan") {
-		return ""
-	}
-	return "0"
 }
 
 // wayInForce returns leaves of a next hop that have a value only while the static route in force has the hop. The

@@ -297,14 +297,22 @@ func memberThrough() *tree.Through {
 	}
 }
 
-// instanceInterfaceThrough returns the Through of the interfaces of the network instance. An interface that a Set
+// instanceInterfaceThrough returns the Through of the interfaces of network instances. An interface that a Set
 // configures elsewhere is in the default instance, even if the Set does not name it here.
 func instanceInterfaceThrough() *tree.Through {
+	// in returns the network instance that has an interface.
+	in := func(ctx context.Context, s tree.Setting, name string) (string, error) {
+		row, err := s.Row(ctx, routedPath, []string{name}, schema.InterfaceTable(name))
+		return schema.VRFName(row["vrf_name"]), err
+	}
+	setVRF := func(ctx context.Context, s tree.Setting, name string, v []string) error {
+		return s.Write(ctx, routedPath, []string{name}, schema.InterfaceTable(name), text("vrf_name"), v)
+	}
 	return &tree.Through{
 		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
 			name, ok := strings.CutSuffix(keys[1], baseSubinterface)
 			switch {
-			case keys[0] != "default":
+			case keys[0] != instanceName && !strings.HasPrefix(keys[0], schema.VRFPrefix):
 				return nil // there is no such instance, which was reported already
 			case !ok || strings.HasPrefix(name, "Vlan"):
 				return fmt.Errorf("id %s: want that of an interface with subinterface 0, such as Ethernet0%s",
@@ -314,10 +322,19 @@ func instanceInterfaceThrough() *tree.Through {
 			case leaf == "config/subinterface" && v[0] != "0":
 				return fmt.Errorf("%s: want 0, as in the id", v[0])
 			}
-			return s.Make(ctx, routedPath, name)
+			if err := s.Make(ctx, routedPath, name); err != nil {
+				return err
+			}
+			if is, err := in(ctx, s, name); err != nil || is == keys[0] {
+				return err
+			}
+			if keys[0] == instanceName {
+				return setVRF(ctx, s, name, nil)
+			}
+			return setVRF(ctx, s, name, keys[:1])
 		},
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
-			if !whole || pattern[0] != "default" && pattern[0] != tree.Wildcard {
+			if !whole {
 				return nil
 			}
 			name := pattern[1]
@@ -327,6 +344,10 @@ func instanceInterfaceThrough() *tree.Through {
 			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
 			there, err := ours(ctx, s, routedPath, other, name)
 			for i := 0; err == nil && i < len(there); i++ {
+				var is string
+				if is, err = in(ctx, s, there[i][0]); err != nil || pattern[0] != tree.Wildcard && pattern[0] != is {
+					continue
+				}
 				var made bool
 				if made, err = s.Made(ctx, routedPath, there[i]...); err == nil && !made {
 					err = s.Erase(ctx, routedPath, there[i]...)
@@ -391,7 +412,10 @@ const vlanListPath = "/vlans/vlan"
 func vlanThrough() *tree.Through {
 	return &tree.Through{
 		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
-			if keys[0] != "default" {
+			switch {
+			case strings.HasPrefix(keys[0], schema.VRFPrefix):
+				return fmt.Errorf("%s: want %s: a VLAN is in no VRF", keys[0], instanceName)
+			case keys[0] != instanceName:
 				return nil // there is no such instance, which was reported already
 			}
 			if name := "Vlan" + keys[1]; leaf == "config/name" && v[0] != name {
@@ -403,7 +427,7 @@ func vlanThrough() *tree.Through {
 			return s.Write(ctx, vlanListPath, keys[1:], schema.CfgVLAN, vlanStatus(), v)
 		},
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
-			if pattern[0] != "default" && pattern[0] != tree.Wildcard {
+			if pattern[0] != instanceName && pattern[0] != tree.Wildcard {
 				return nil
 			}
 			there, err := s.Match(ctx, vlanListPath, pattern[1])

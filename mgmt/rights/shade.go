@@ -157,7 +157,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 		if s.made { // with a bar for the first colon only, since an address may contain others
 			key = strings.Replace(key, ":", "|", 1)
 		}
-		if keys, ok = s.of.Row.Template.Match(key, len(s.of.List.Keys)); !ok {
+		if keys, ok = s.of.Row.Match(key, len(s.of.List.Keys)); !ok {
 			return nil, false
 		}
 	}

@@ -56,7 +56,7 @@ func (m *Model) Aliases(db swss.DBName, table, key string) (out []Alias) {
 func (b Bound) entries(key string) (keys []string, ok bool) {
 	keys = Extend(nil, b.List)
 	if b.Row.Map == "" { // otherwise the key is an object id of the chip
-		if keys, ok = b.Row.Template.Match(key, len(b.List.Keys)); !ok {
+		if keys, ok = b.Row.Match(key, len(b.List.Keys)); !ok {
 			return nil, false
 		}
 	}

@@ -337,8 +337,8 @@ func (b *builder) addRow(g *List, r Row) error {
 			return fmt.Errorf("no row of APPL_DB %s is in front of it", table)
 		}
 	}
-	if r.At != "" && slices.ContainsFunc(t.Keys, func(k int) bool { return k >= 0 }) {
-		return fmt.Errorf("at %s: its key has a placeholder", r.At)
+	if r.At != "" && slices.Contains(t.Keys, 0) {
+		return fmt.Errorf("at %s: its key has a placeholder for it", r.At)
 	}
 	if !mayHave {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)

@@ -125,6 +125,16 @@ func (r *ListRow) Written() bool {
 // Serves reports whether the row belongs to entries with these keys.
 func (r *ListRow) Serves(keys []string) bool { return len(keys) == 0 || r.Has(keys) }
 
+// Match returns the keys of the entries that have a row of the table, by the row's key, or false if there are none. n
+// is the number of the list's keys. Keys that do not follow are wildcards.
+func (r *ListRow) Match(rowKey string, n int) ([]string, bool) {
+	keys, ok := r.Template.Match(rowKey, n)
+	if ok && r.At != "" {
+		keys[0] = r.At
+	}
+	return keys, ok
+}
+
 // same reports whether two modules mean the same row of an entry.
 func (r Row) same(o Row) bool {
 	kinds := r.Only == o.Only || !strings.Contains(r.Key, "{*}")

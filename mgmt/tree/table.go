@@ -88,7 +88,7 @@ type Row struct {
 	// an entry of its own. The field's name is the key (or keys, separated by blanks), and its value is JSON of the
 	// entry's fields. Such lists are read-only.
 	Each string
-	// At is the first key of the only entry that has the row; the row's key then has no placeholder but {*}.
+	// At is the first key of all entries that have such a row; the row's key then has no placeholder for it.
 	At string
 	// JSON names a field that contains more fields of the row as JSON.
 	JSON string

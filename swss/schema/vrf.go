@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// VRFPrefix begins the name of each VRF but the default one.
+const VRFPrefix = "Vrf"
+
 // DefaultVRF is SONiC's name of the VRF that always exists. In parsed rows its name is "".
 const DefaultVRF = "default"
 
@@ -29,7 +32,7 @@ func (v *VRF) layout() layout {
 // IsVRFName reports whether a VRF besides the default one can have this name. Like SONiC's, it is also that of a Linux
 // device.
 func IsVRFName(name string) bool {
-	rest, ok := strings.CutPrefix(name, "Vrf")
+	rest, ok := strings.CutPrefix(name, VRFPrefix)
 	return ok && rest != "" && len(rest) <= 12 &&
 		strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
@@ -86,7 +89,7 @@ func (d Dest) Key() string {
 
 // cutVRF separates the VRF at the beginning of a key.
 func cutVRF(key, separator string) (vrf, rest string) {
-	if vrf, rest, ok := strings.Cut(key, separator); ok && (vrf == DefaultVRF || strings.HasPrefix(vrf, "Vrf")) {
+	if vrf, rest, ok := strings.Cut(key, separator); ok && (vrf == DefaultVRF || strings.HasPrefix(vrf, VRFPrefix)) {
 		return vrf, rest
 	}
 	return "", key

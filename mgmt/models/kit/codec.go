@@ -134,3 +134,8 @@ func QueueRow(key string, pairs ...string) tree.Row {
 	}
 	return row
 }
+
+// MAC returns the codec of a MAC address that cannot be written.
+func MAC(field string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field(field))) }}
+}

@@ -1,4 +1,6 @@
-package models
+// Package aft binds OpenConfig's abstract forwarding tables to the databases: the routes of APPL_DB, whatever their
+// origin, and the subnets of interfaces. What configures routes is not here.
+package aft
 
 import (
 	"encoding/json"
@@ -8,45 +10,50 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/models/kit"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// aftModules returns the mappings of openconfig-aft: the routes of APPL_DB, whatever their origin, and the subnets of
-// interfaces. SONiC writes the next hops into each route, but OpenConfig numbers next hops and their groups. Each
-// number is a hash of the content, so that it stays the same as long as the content does.
-func aftModules() []tree.Module {
+// Modules returns the mappings of openconfig-aft. SONiC writes the next hops into each route, but OpenConfig numbers
+// next hops and their groups. Each number is a hash of the content, so that it stays the same as long as the content
+// does.
+func Modules() []tree.Module {
 	const afts = "/network-instances/network-instance/afts"
 	next := func(each string, visit func(hops []hop, add func(key string, h hop)), leaves ...tree.Leaf) []tree.Row {
 		// fold returns what visit adds for each route that all yields.
-		fold := func(all func(map[string]string, func([]hop))) func(map[string]string) map[string]string {
+		fold := func(all func(map[string]string, func(string, []hop))) func(map[string]string) map[string]string {
 			return func(rows map[string]string) map[string]string {
 				out := map[string]string{}
-				all(rows, func(hops []hop) { visit(hops, func(key string, h hop) { out[key] = hopText(h) }) })
+				all(rows, func(vrf string, hops []hop) {
+					visit(hops, func(key string, h hop) { out[schema.VRFName(vrf)+" "+key] = hopText(h) })
+				})
 				return out
 			}
 		}
 		return []tree.Row{{
-			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each,
+			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: "name " + each,
 			Fold: fold(eachRoute), Entry: true, Leaves: leaves,
 		}, {
-			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: each, Fold: fold(eachLink),
-			Entry: true, Leaves: leaves,
+			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: "name " + each,
+			Fold: fold(eachLink), Entry: true, Leaves: leaves,
 		}}
 	}
-	subinterface := tree.Codec{Get: func(r tree.Record) []string { return tree.One(subinterfaceOf(r.Field("interface"))) }}
+	subinterface := tree.Codec{Get: func(r tree.Record) []string {
+		return tree.One(kit.Subinterface(r.Field("interface")))
+	}}
 	m := tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
 		{Path: afts + "/next-hops/next-hop", Rows: append(next("index", visitHops,
-			leaf("state/ip-address", readOnly(text("address"))),
-			leaf("interface-ref/state/interface", readOnly(text("interface"))),
-			leaf("interface-ref/state/subinterface", subinterface)), tree.Row{
+			kit.Leaf("state/ip-address", kit.ReadOnly(kit.Text("address"))),
+			kit.Leaf("interface-ref/state/interface", kit.ReadOnly(kit.Text("interface"))),
+			kit.Leaf("interface-ref/state/subinterface", subinterface)), tree.Row{
 			DB: swss.ApplDB, Table: schema.AppNeigh, Key: "{*}", Of: "neigh", Each: "index", Fold: resolvedHops,
-			Leaves: []tree.Leaf{leaf("state/mac-address", mac("mac"))},
+			Leaves: []tree.Leaf{kit.Leaf("state/mac-address", kit.MAC("mac"))},
 		})},
 		{Path: afts + "/next-hop-groups/next-hop-group", Rows: next("id", visitGroups)},
 		{Path: afts + "/next-hop-groups/next-hop-group/next-hops/next-hop", Rows: next("id index", visitMembers,
-			leaf("state/weight", readOnly(text("weight"))))},
+			kit.Leaf("state/weight", kit.ReadOnly(kit.Text("weight"))))},
 	}}
 	group := tree.Codec{Get: func(r tree.Record) []string {
 		hops := routeHops(r.Field("nexthop"), r.Field("ifname"), r.Field("weight"), r.Field("blackhole"))
@@ -65,33 +72,39 @@ func aftModules() []tree.Module {
 	to := tree.Module{Name: "openconfig-aft-network-instance"}
 	for _, family := range []string{"ipv4", "ipv6"} {
 		path := afts + "/" + family + "-unicast/" + family + "-entry"
-		row := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", Entry: true, Fits: ofFamilyOf(family)}
+		row := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", At: schema.DefaultVRF, Entry: true,
+			Fits: ofFamilyOf(family)}
+		in := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{name}:{prefix/host}", Only: schema.VRFPrefix,
+			Entry: true, Fits: ofFamilyOf(family)}
 		// A subnet comes before a route to the same prefix, as in the ASIC.
-		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name", Each: "prefix",
-			Fold: linksOf(family), Entry: true}
-		link.Leaves = []tree.Leaf{leaf("state/origin-protocol", constant("DIRECTLY_CONNECTED"))}
-		row.Leaves = []tree.Leaf{leaf("state/origin-protocol", origin)}
-		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
-		link.Leaves = []tree.Leaf{leaf("state/next-hop-group", readOnly(text("group"))), inInstance(text("group"))}
-		row.Leaves = []tree.Leaf{leaf("state/next-hop-group", group), inInstance(group)}
-		to.Groups = append(to.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row}})
+		link := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Of: "vrf_name",
+			Each: "name prefix", Fold: linksOf(family), Entry: true}
+		link.Leaves = []tree.Leaf{kit.Leaf("state/origin-protocol", kit.Constant("DIRECTLY_CONNECTED"))}
+		row.Leaves = []tree.Leaf{kit.Leaf("state/origin-protocol", origin)}
+		in.Leaves = row.Leaves
+		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row, in}})
+		link.Leaves = []tree.Leaf{kit.Leaf("state/next-hop-group", kit.ReadOnly(kit.Text("group"))),
+			inInstance(kit.Text("group"))}
+		row.Leaves = []tree.Leaf{kit.Leaf("state/next-hop-group", group), inInstance(group)}
+		in.Leaves = row.Leaves
+		to.Groups = append(to.Groups, tree.Group{Path: path, Rows: []tree.Row{link, row, in}})
 	}
 	return []tree.Module{m, to, summaryModule(afts)}
 }
 
 // inInstance returns the leaf with the network instance of a route's group of next hops, for the codec of the group.
 func inInstance(group tree.Codec) tree.Leaf {
-	return leaf("state/next-hop-group-network-instance", tree.Codec{Get: func(r tree.Record) []string {
+	return kit.Leaf("state/next-hop-group-network-instance", tree.Codec{Get: func(r tree.Record) []string {
 		if group.Get(r) == nil {
 			return nil
 		}
-		return tree.One("default")
+		return tree.One(r.Keys[0])
 	}})
 }
 
-// SourceAFTSummary is the source of the numbers of routes. It has a row for each family and origin-protocol, such as
+// SourceSummary is the source of the numbers of routes. It has a row for each family and origin-protocol, such as
 // "ipv4-unicast|STATIC", with the field aft-entries.
-const SourceAFTSummary = "aft-summaries"
+const SourceSummary = "aft-summaries"
 
 // summaryModule returns the mapping of openconfig-aft-summary.
 func summaryModule(afts string) tree.Module {
@@ -99,8 +112,9 @@ func summaryModule(afts string) tree.Module {
 	for _, family := range []string{"ipv4-unicast", "ipv6-unicast"} {
 		m.Groups = append(m.Groups, tree.Group{Path: afts + "/aft-summaries/" + family + "/protocols/protocol",
 			Rows: []tree.Row{{
-				DB: swss.StateDB, Source: SourceAFTSummary, Key: family + "|{origin-protocol}", Entry: true, Counter: true,
-				Leaves: []tree.Leaf{leaf("state/counters/aft-entries", readOnly(text("aft-entries")))},
+				DB: swss.StateDB, Source: SourceSummary, Key: family + "|{origin-protocol}", At: schema.DefaultVRF, Entry: true,
+				Counter: true,
+				Leaves:  []tree.Leaf{kit.Leaf("state/counters/aft-entries", kit.ReadOnly(kit.Text("aft-entries")))},
 			}}})
 	}
 	return m
@@ -120,9 +134,12 @@ func resolvedHops(neighbours map[string]string) map[string]string {
 	return out
 }
 
-// ofFamilyOf returns a function that accepts keys whose last key is a network of a family.
+// ofFamilyOf returns a function that accepts the keys of routes whose network has a family.
 func ofFamilyOf(family string) func(keys []string) bool {
 	return func(keys []string) bool {
+		if keys[0] != tree.Wildcard && keys[0] != schema.DefaultVRF && !strings.HasPrefix(keys[0], schema.VRFPrefix) {
+			return false // the beginning of an IPv6 network
+		}
 		last := keys[len(keys)-1]
 		p, err := netip.ParsePrefix(last)
 		return last == tree.Wildcard || err == nil && p.Addr().Is4() == (family == "ipv4")
@@ -181,47 +198,51 @@ func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
 	return hops
 }
 
-// eachRoute calls visit with the next hops of each route of the default VRF. Fields of a route are separated by bars.
-func eachRoute(routes map[string]string, visit func(hops []hop)) {
+// eachRoute calls visit with the VRF and the next hops of each route. Fields of a route are separated by bars.
+func eachRoute(routes map[string]string, visit func(vrf string, hops []hop)) {
 	for key, text := range routes {
-		if f := strings.Split(text, "|"); len(f) == 4 && inDefaultVRF([]string{key}) {
+		vrf := ""
+		if strings.HasPrefix(key, schema.VRFPrefix) {
+			vrf, _, _ = strings.Cut(key, ":")
+		}
+		if f := strings.Split(text, "|"); len(f) == 4 {
 			if hops := routeHops(f[0], f[1], f[2], f[3]); len(hops) > 0 {
-				visit(hops)
+				visit(vrf, hops)
 			}
 		}
 	}
 }
 
-// link returns the subnet that an address of an interface of the default VRF makes reachable, and the next hop, for a
-// key of INTF_TABLE. A loopback, a link-local address and an address without a subnet make none. interfaces has VRFs.
-func link(interfaces map[string]string, key string) (subnet netip.Prefix, h hop, ok bool) {
+// link returns the subnet that an address of an interface makes reachable, and the next hop, for a key of INTF_TABLE. A
+// loopback, a link-local address and an address without a subnet make none.
+func link(key string) (subnet netip.Prefix, h hop, ok bool) {
 	name, text, _ := strings.Cut(key, ":")
 	p, err := netip.ParsePrefix(text)
-	vrf := interfaces[name]
-	if err != nil || vrf != "" && vrf != schema.DefaultVRF || schema.IsLoopbackName(name) ||
-		p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
+	if err != nil || schema.IsLoopbackName(name) || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() {
 		return netip.Prefix{}, hop{}, false
 	}
 	return p.Masked(), hop{Interface: name, Weight: "1"}, true
 }
 
-// eachLink calls visit with the next hop of each subnet of the interfaces.
-func eachLink(interfaces map[string]string, visit func(hops []hop)) {
+// eachLink calls visit with the VRF and the next hop of each subnet of the interfaces, whose values are their VRFs.
+func eachLink(interfaces map[string]string, visit func(vrf string, hops []hop)) {
 	for key := range interfaces {
-		if _, h, ok := link(interfaces, key); ok {
-			visit([]hop{h})
+		if _, h, ok := link(key); ok {
+			visit(interfaces[h.Interface], []hop{h})
 		}
 	}
 }
 
-// linksOf returns a function that returns the interfaces' subnets of a family, each with its group of next hops.
+// linksOf returns a function that returns the interfaces' subnets of a family, by network instance and subnet, each
+// with its group of next hops.
 func linksOf(family string) func(map[string]string) map[string]string {
 	return func(interfaces map[string]string) map[string]string {
 		out := map[string]string{}
 		for _, key := range tree.SortedKeys(interfaces) {
-			subnet, h, ok := link(interfaces, key)
-			if _, taken := out[subnet.String()]; ok && !taken && subnet.Addr().Is4() == (family == "ipv4") {
-				out[subnet.String()] = `{"group":"` + hopGroup([]hop{h}) + `"}`
+			subnet, h, ok := link(key)
+			to := schema.VRFName(interfaces[h.Interface]) + " " + subnet.String()
+			if _, taken := out[to]; ok && !taken && subnet.Addr().Is4() == (family == "ipv4") {
+				out[to] = `{"group":"` + hopGroup([]hop{h}) + `"}`
 			}
 		}
 		return out
@@ -232,7 +253,7 @@ func linksOf(family string) func(map[string]string) map[string]string {
 func visitHops(hops []hop, add func(key string, h hop)) {
 	for _, h := range hops {
 		index := h.index()
-		h.Interface = servedInterface(h.Interface)
+		h.Interface = kit.ServedInterface(h.Interface)
 		add(index, h)
 	}
 }
