@@ -100,6 +100,8 @@ func TestNetworkInstancesOfVRFs(t *testing.T) {
 		ni + "/interfaces/interface[id=Ethernet0.0]/state/interface":                                      "",
 		"/network-instances/network-instance[name=default]/interfaces/interface[id=Ethernet8.0]":          "",
 		"/network-instances/network-instance[name=default]/interfaces/interface[id=Ethernet0.0]/state/id": `"Ethernet0.0"`,
+		ni + "/afts/aft-summaries/ipv4-unicast/protocols/protocol[origin-protocol=STATIC]/state/counters": `{
+			"openconfig-aft-summary:aft-entries":"1"}`,
 		entry("Vrf1", "10.1.0.0/16"):    `"` + nextHopGroup([]nextHop{hop}) + `"`,
 		entry("Vrf1", "10.0.0.0/24"):    `"` + nextHopGroup([]nextHop{link}) + `"`,
 		entry("default", "10.0.0.0/24"): "",

@@ -88,9 +88,10 @@ func (s *Server) aftSummaries(ctx context.Context, _ string) (map[string]map[str
 			func(es []*tree.Entry) map[string]string {
 				n := map[string]int{}
 				for _, e := range es {
-					n[tree.First(e.Value(origin))]++
+					if name := tree.First(e.Value(origin)); name != "" { // otherwise it has no name in OpenConfig
+						n[e.Keys[0]+"|"+family+"-unicast|"+name]++
+					}
 				}
-				delete(n, "") // the origin has no name in OpenConfig
 				row := map[string]string{}
 				for name, routes := range n {
 					row[name] = strconv.Itoa(routes)
@@ -101,7 +102,7 @@ func (s *Server) aftSummaries(ctx context.Context, _ string) (map[string]map[str
 			return nil, err
 		}
 		for name, routes := range t {
-			out[family+"-unicast|"+name] = map[string]string{"aft-entries": routes}
+			out[name] = map[string]string{"aft-entries": routes}
 		}
 	}
 	return out, nil

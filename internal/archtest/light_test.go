@@ -1,7 +1,9 @@
 package archtest
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,35 @@ func TestModulesOfTamtam(t *testing.T) {
 		if !slices.Contains(got, m) {
 			t.Errorf("tamtam links %s no more", m)
 		}
+	}
+}
+
+// The gate builds gnmi_cli for a page. With the versions of this module it compiles hardly anything for that.
+func TestToolHasVersionsOfTamtam(t *testing.T) {
+	versions := func(dir string) map[string]string {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]string{}
+		for line := range strings.Lines(string(text)) {
+			if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[1], "v") {
+				of[words[0]] = words[1]
+			}
+		}
+		return of
+	}
+	ours, tools, shared := versions("../.."), versions("../tools/gnmicli"), 0
+	for name, is := range tools {
+		if want := ours[name]; want != "" {
+			shared++
+			if is != want {
+				t.Errorf("internal/tools/gnmicli has %s %s, want %s: go get it there", name, is, want)
+			}
+		}
+	}
+	if shared < 5 {
+		t.Errorf("the two share only %d modules", shared)
 	}
 }
 

@@ -40,7 +40,7 @@ var bufferMutants = []mutant{
 	{"a port pauses all priorities of a group", "engine/pfc.go", "vector |= p.flow.TX & (1 << i)", "vector |= 1 << i"},
 	{"a waiting port does not see a frame of flow control", "engine/pfc.go", "if c.waiting.has(p.id) && p.txFree",
 		"if false && p.txFree"},
-	{"a pause is not refreshed", "engine/pfc.go", "p.flow.due[i] <= c.now {", "false {"},
+	{"a pause is not refreshed", "engine/pfc.go", "\t\t\tc.signal(p, i, true)\n", ""},
 	{"a pause lasts a cycle too long", "tm/shaper.go", "q.paused-min(q.paused, now))", "q.paused+1-min(q.paused, now))"},
 	{"a frame of flow control goes on", "engine/mac.go", "&& c.receivePause(p, at, f, n) {", "&& false {"},
 }

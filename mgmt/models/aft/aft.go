@@ -102,8 +102,8 @@ func inInstance(group tree.Codec) tree.Leaf {
 	}})
 }
 
-// SourceSummary is the source of the numbers of routes. It has a row for each family and origin-protocol, such as
-// "ipv4-unicast|STATIC", with the field aft-entries.
+// SourceSummary is the source of the numbers of routes. It has a row for each network instance, family and
+// origin-protocol, such as "default|ipv4-unicast|STATIC", with the field aft-entries.
 const SourceSummary = "aft-summaries"
 
 // summaryModule returns the mapping of openconfig-aft-summary.
@@ -112,7 +112,7 @@ func summaryModule(afts string) tree.Module {
 	for _, family := range []string{"ipv4-unicast", "ipv6-unicast"} {
 		m.Groups = append(m.Groups, tree.Group{Path: afts + "/aft-summaries/" + family + "/protocols/protocol",
 			Rows: []tree.Row{{
-				DB: swss.StateDB, Source: SourceSummary, Key: family + "|{origin-protocol}", At: schema.DefaultVRF, Entry: true,
+				DB: swss.StateDB, Source: SourceSummary, Key: "{name}|" + family + "|{origin-protocol}", Entry: true,
 				Counter: true,
 				Leaves:  []tree.Leaf{kit.Leaf("state/counters/aft-entries", kit.ReadOnly(kit.Text("aft-entries")))},
 			}}})
