@@ -9,6 +9,7 @@ import (
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
+	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -21,6 +22,7 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 		models.SourceAFTSummary: s.aftSummaries, models.SourcePoliced: s.policed,
+		hft.SourceCounts: s.recordCounts, hft.SourceValues: s.recordValues,
 	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts,
 		models.HostCPUs} {

@@ -3,7 +3,7 @@ package hftrecords
 // A Follower gets each record of the groups once. It must be used by one goroutine, and closed.
 type Follower struct {
 	store *Store
-	ready chan struct{}
+	ready chan<- struct{}
 	at    map[string]*position
 }
 
@@ -17,11 +17,12 @@ type position struct {
 const maxTaken = 1 << 16
 
 // Follow returns a follower. If last is set, it begins with the last record of each group, otherwise with the next one.
-func (s *Store) Follow(last bool) *Follower {
+// ready, which has room for one value, receives one when there may be records, or other groups.
+func (s *Store) Follow(last bool, ready chan<- struct{}) *Follower {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.decode()
-	f := &Follower{store: s, ready: make(chan struct{}, 1), at: map[string]*position{}}
+	f := &Follower{store: s, ready: ready, at: map[string]*position{}}
 	for name, g := range s.groups {
 		p := &position{g, g.counts.Received}
 		f.at[name] = p
@@ -46,9 +47,6 @@ func (f *Follower) Close() {
 	defer f.store.mu.Unlock()
 	delete(f.store.followers, f)
 }
-
-// Ready returns a channel that receives a value when there may be records, or other groups.
-func (f *Follower) Ready() <-chan struct{} { return f.ready }
 
 // wake wakes all followers.
 func (s *Store) wake() {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Tables of high-frequency telemetry. That of sessions has the name of SONiC's code; the design document has no _TABLE.
@@ -41,6 +42,14 @@ func (p *HFTProfile) layout() layout {
 			"Microseconds between two records; 0 is SAI's default, 1000."),
 		ignored("otel_endpoint", "otel_certs"),
 	}}
+}
+
+// Interval returns the time between two records.
+func (p *HFTProfile) Interval() time.Duration {
+	if p.Micros == 0 {
+		return time.Millisecond
+	}
+	return time.Duration(p.Micros) * time.Microsecond
 }
 
 // An HFTGroup is a row of HIGH_FREQUENCY_TELEMETRY_GROUP: the statistics of the objects of one type.
