@@ -20,6 +20,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// Records returns the last records of high-frequency telemetry, or nil if the server does not receive them.
+func (s *Server) Records() *hftrecords.Store { return s.cfg.Records }
+
 // recordCounts returns the rows of [hft.SourceCounts].
 func (s *Server) recordCounts(context.Context, string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
