@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/metadata"
@@ -21,7 +22,12 @@ type Subscription struct {
 	Paths       []string // for example /tam/collectors/collector[name=c1]/state
 	UpdatesOnly bool     // whether to omit the initial values
 	Count       int      // maximum number of lines; 0 means no limit
+	// Sample is the time between two values, which are then printed with their time. 0 means changes instead.
+	Sample time.Duration
 }
+
+// sampleTime is the format of a sample's time, as RFC 3339.
+const sampleTime = "2006-01-02T15:04:05.000000000Z07:00"
 
 // Subscribe prints the values at paths and their changes: a line with path and JSON value for each update, and a line
 // for each delete. Of conf it uses only the fields about the server.
@@ -34,7 +40,11 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 		if err != nil {
 			return err
 		}
-		list.Subscription = append(list.Subscription, &gpb.Subscription{Path: p, Mode: gpb.SubscriptionMode_TARGET_DEFINED})
+		s := &gpb.Subscription{Path: p, Mode: gpb.SubscriptionMode_TARGET_DEFINED}
+		if sub.Sample > 0 {
+			s.Mode, s.SampleInterval = gpb.SubscriptionMode_SAMPLE, uint64(sub.Sample)
+		}
+		list.Subscription = append(list.Subscription, s)
 	}
 	if err := conf.Check(); err != nil {
 		return err
@@ -62,6 +72,9 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 			return c.Explain(err)
 		}
 		for _, line := range notificationLines(m.GetUpdate()) {
+			if sub.Sample > 0 {
+				line = time.Unix(0, m.GetUpdate().GetTimestamp()).UTC().Format(sampleTime) + " " + line
+			}
 			if _, err := fmt.Fprintln(conf.Out, line); err != nil {
 				return err
 			}

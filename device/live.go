@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +16,7 @@ import (
 	"tamtam/host/cpuport"
 	"tamtam/mgmt"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/hftrecords"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -81,7 +83,8 @@ func Up(ctx context.Context, cfg UpConfig) error {
 			return fmt.Errorf("what the configuration leaves out: %w", err)
 		}
 	}
-	cfg.Mgmt.Redis = r
+	cfg.Mgmt.Redis, cfg.Mgmt.Records = r, hftrecords.New(hftrecords.SessionsOf(r), time.Now)
+	cfg.Streams = append(slices.Clone(cfg.Streams), daemons.StoreReader(cfg.Mgmt.Records))
 	northbound, err := daemons.NewMgmt(cfg.Mgmt)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/auth"
+	"tamtam/mgmt/hftrecords"
 	"tamtam/swss"
 )
 
@@ -40,6 +41,9 @@ type Config struct {
 	// Host returns facts about the machine, as rows of a table by key: HostFacts, HostState and HostProcesses. The
 	// default returns nothing.
 	Host func(table string) map[string]map[string]string
+
+	// Records holds the last records of high-frequency telemetry. Nil means that the server does not receive them.
+	Records *hftrecords.Store
 
 	// After is the timer of sampling, replaceable in tests. The default is time.After.
 	After func(time.Duration) <-chan time.Time

@@ -32,7 +32,12 @@ type floor struct {
 func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 	polls := map[string]floor{}
 	for _, f := range feeds {
-		if !f.samples {
+		if f.records != nil {
+			if err := f.paceRecords(ctx, r); err != nil {
+				return err
+			}
+		}
+		if !f.samples || f.records != nil {
 			continue
 		}
 		fl, err := floorOf(ctx, r, f, polls)

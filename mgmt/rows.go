@@ -10,6 +10,7 @@ import (
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/models/aft"
+	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -22,6 +23,7 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 		aft.SourceSummary: s.aftSummaries, models.SourcePoliced: s.policed,
+		hft.SourceCounts: s.recordCounts, hft.SourceValues: s.recordValues,
 	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts,
 		models.HostCPUs} {

@@ -19,6 +19,7 @@ import (
 	"tamtam/mgmt/auth"
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
+	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -142,8 +143,8 @@ func newModel(redis *swss.Redis) (*tree.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
-		m.Root.Kid[top].Apart = true
+	for _, apart := range []string{"/config-rows", "/configurations", "/not-in-force", "/tallies", hft.PathValues} {
+		m.Find(apart).Apart = true
 	}
 	return m, nil
 }

@@ -72,6 +72,7 @@ type stallingRPC struct {
 	gate chan struct{}
 	got  chan *gpb.SubscribeResponse
 	sent bool
+	list *gpb.SubscriptionList // nil means changes of the rates
 }
 
 func (r *stallingRPC) Context() context.Context { return r.ctx }
@@ -82,8 +83,10 @@ func (r *stallingRPC) Recv() (*gpb.SubscribeRequest, error) {
 		return nil, r.ctx.Err()
 	}
 	r.sent = true
-	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(subOf(onChange, rates))}},
-		nil
+	if r.list == nil {
+		r.list = streamOf(subOf(onChange, rates))
+	}
+	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: r.list}}, nil
 }
 
 func (r *stallingRPC) Send(m *gpb.SubscribeResponse) error {

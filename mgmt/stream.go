@@ -47,6 +47,7 @@ type stream struct {
 	lost    bool // true if too many rows changed to record them; everything must be read again
 	suspect bool // true if the databases may be unreadable; the next pass must check
 	wake    chan struct{}
+	sampled chan struct{} // receives a value when there may be records of high-frequency telemetry
 }
 
 // An outbox holds the messages that wait for the sender of a stream.
@@ -74,7 +75,7 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 		s: s, rpc: rpc, list: list, feeds: feeds, view: auth.ViewOf(rpc.Context()),
 		client: auth.CallerOf(rpc.Context()).Client(),
 		out:    make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
-		dirty: map[fetch.ChangedRow]mark{}, wake: make(chan struct{}, 1),
+		dirty: map[fetch.ChangedRow]mark{}, wake: make(chan struct{}, 1), sampled: make(chan struct{}, 1),
 	}
 	st.reader = s.reader
 	st.reader.Hub, st.prefix = s.hub, wirePrefix(list)
@@ -93,6 +94,9 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 
 // close ends the stream. It waits for the sender only if the sender has not stalled.
 func (st *stream) close(err error) {
+	for _, f := range st.feeds {
+		f.unfollow()
+	}
 	st.s.hub.Leave(st)
 	close(st.out)
 	if err == nil {
@@ -253,6 +257,11 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 				return err
 			}
 		}
+		if f.records != nil {
+			if err := f.follow(ctx, st, only); err != nil {
+				return err
+			}
+		}
 		for _, w := range f.watches {
 			if only && !remember {
 				continue
@@ -385,6 +394,8 @@ func (st *stream) changes(ctx context.Context, requests <-chan request, raw *sws
 			if err = st.work(ctx, func() error { return st.changedRaw(ctx, raw) }); err == nil {
 				since = time.Time{}
 			}
+		case <-st.sampled:
+			err = st.work(ctx, func() error { return st.sampledRecords(ctx) })
 		case <-timer:
 			now := st.s.now()
 			err = st.work(ctx, func() error {

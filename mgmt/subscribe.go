@@ -143,6 +143,7 @@ func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32)
 type feed struct {
 	watches  []*watch
 	raw      *rawFeed      // for tables of origin sonic-db, without watches; nil for the tree
+	records  *recordFeed   // for records of high-frequency telemetry, without watches; nil for anything else
 	sample   time.Duration // sample interval; 0 means on change
 	samples  bool          // until pace has run, sample is the requested interval, and 0 requests the least one
 	defined  bool          // the target chooses the interval
@@ -243,7 +244,7 @@ func streamFeeds(
 		return feeds, nil
 	case gpb.SubscriptionMode_SAMPLE:
 		sampled.watches = watches(m, targets, filter)
-		return []*feed{sampled}, nil
+		return splitRecords(m, sampled), nil
 	case gpb.SubscriptionMode_TARGET_DEFINED:
 		changing.watches = watches(m, targets, events)
 		sampled.watches = watches(m, targets, counters)

@@ -43,6 +43,11 @@ func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 	} else {
 		raw = l.Update(e, leaf, n.st.list.GetEncoding())
 	}
+	n.add(raw, dup)
+}
+
+// add adds an encoded update, with its number of duplicates.
+func (n *notice) add(raw []byte, dup uint64) {
 	size := len(raw)
 	if dup > 0 {
 		size += protowire.SizeTag(fieldDuplicates) + protowire.SizeVarint(dup)

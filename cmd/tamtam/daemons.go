@@ -404,7 +404,7 @@ func newRunHostIfd() *cobra.Command {
 
 func newRunMgmtd() *cobra.Command {
 	var n northbound
-	var startup string
+	var startup, hft string
 	var c *cobra.Command
 	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		cfg, err := n.config(c)
@@ -416,12 +416,19 @@ func newRunMgmtd() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if hft != "" {
+			if at.Streams, err = daemons.ParseStreamReader(hft); err != nil || hft == "netlink" {
+				return usagef("--hft %q: want unix:PATH or udp:HOST:PORT, as a --hft of syncd", hft)
+			}
+		}
 		return daemons.RunMgmt(ctx, cfg, at, common)
 	}
 	c = newDaemon("mgmtd", "Run the northbound servers: gNMI, RESTCONF, metrics and the page", run)
 	n.flags(c)
 	groupNorthbound(c)
 	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before waiting for Redis
+	c.Flags().StringVar(&hft, "hft", "",
+		"receive high-frequency telemetry for gNMI and the page at unix:PATH or udp:HOST:PORT, a --hft of syncd")
 	c.Flags().StringVar(&startup, "startup", "",
 		"`FILE` to which write memory saves the configuration (default: "+keptFile+" in the data directory)")
 	return c

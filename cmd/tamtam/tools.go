@@ -143,6 +143,9 @@ Without --target, the command connects to the switch on this machine, as tamtam 
 			if sub.Count < 0 {
 				return usagef("--count %d: want 0 or more", sub.Count)
 			}
+			if sub.Sample < 0 {
+				return usagef("--sample %s: want 0 or more", sub.Sample)
+			}
 			if err := reach(cmd, &conf, data); err != nil {
 				return err
 			}
@@ -152,6 +155,8 @@ Without --target, the command connects to the switch on this machine, as tamtam 
 	}
 	c.Flags().BoolVar(&sub.UpdatesOnly, "updates-only", false, "print only changes, not the values at the beginning")
 	c.Flags().IntVar(&sub.Count, "count", 0, "end after this number of lines; 0: at an interrupt")
+	c.Flags().DurationVar(&sub.Sample, "sample", 0,
+		"print all values with their time, so often; 0: the values that changed")
 	serverFlags(c, &conf, &data)
 	return c
 }

@@ -3,12 +3,14 @@ package daemons
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/device/sender"
 	"tamtam/device/switchpage"
 	"tamtam/mgmt"
+	"tamtam/mgmt/hftrecords"
 	"tamtam/mgmt/metrics"
 	"tamtam/mgmt/restconf"
 	"tamtam/swss"
@@ -23,11 +25,17 @@ type Addresses struct {
 	REST        string // RESTCONF
 	Page        string // the switch's page, for browsers
 	Send        sender.Flags
-	Version     string // tamtam's version, as outputs report it
+	// Streams is the socket at which mgmtd receives high-frequency telemetry from syncd. If it is zero, mgmtd does not,
+	// or syncd is in this process.
+	Streams StreamReader
+	Version string // tamtam's version, as outputs report it
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
 func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error {
+	if at.Streams != (StreamReader{}) {
+		cfg.Records = hftrecords.New(hftrecords.SessionsOf(cfg.Redis), time.Now)
+	}
 	s, err := NewMgmt(cfg)
 	if err != nil {
 		return err
@@ -102,6 +110,9 @@ func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 		})
 	}
 	g.Go(func() error { return out.Run(ctx) })
+	if at.Streams != (StreamReader{}) {
+		g.Go(func() error { return at.Streams.Listen(ctx, s.Records()) })
+	}
 	if at.REST != "" {
 		g.Go(func() error {
 			rest, err := restconf.New(restconf.Config{Engine: s, Addr: at.REST, Log: logOf(c)})

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"tamtam/host/genl"
+	"tamtam/mgmt/hftrecords"
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -21,20 +24,28 @@ import (
 const StreamReaders = "netlink, unix:PATH or udp:HOST:PORT"
 
 // A StreamReader is where syncd sends streams of high-frequency telemetry: a group of generic netlink, as the chip is
-// configured, or a socket of datagrams.
-type StreamReader struct{ network, address string }
+// configured, a socket of datagrams, or the store of an mgmtd in this process.
+type StreamReader struct {
+	network, address string
+	store            *hftrecords.Store // nil for the others
+}
+
+// StoreReader returns the reader that is the store of an mgmtd in this process.
+func StoreReader(store *hftrecords.Store) StreamReader {
+	return StreamReader{schema.HFTReaderMgmt, "", store}
+}
 
 // ParseStreamReader parses a reader, which has one of the forms of [StreamReaders].
 func ParseStreamReader(text string) (StreamReader, error) {
 	network, address, _ := strings.Cut(text, ":")
 	switch {
 	case text == "netlink":
-		return StreamReader{"netlink", ""}, nil
+		return StreamReader{network: network}, nil
 	case network == "unix" && address != "":
-		return StreamReader{"unixgram", address}, nil
+		return StreamReader{network: "unixgram", address: address}, nil
 	case network == "udp":
 		if host, port, err := net.SplitHostPort(address); err == nil && host != "" && port != "" {
-			return StreamReader{"udp", address}, nil
+			return StreamReader{network: network, address: address}, nil
 		}
 	}
 	return StreamReader{}, fmt.Errorf("%q: want %s", text, StreamReaders)
@@ -42,12 +53,44 @@ func ParseStreamReader(text string) (StreamReader, error) {
 
 func (r StreamReader) String() string {
 	switch r.network {
-	case "netlink":
-		return "netlink"
 	case "unixgram":
 		return "unix:" + r.address
+	case "udp":
+		return "udp:" + r.address
 	}
-	return "udp:" + r.address
+	return r.network
+}
+
+// Listen receives messages of streams for a store until ctx ends, at a socket that syncd sends to.
+func (r StreamReader) Listen(ctx context.Context, store *hftrecords.Store) error {
+	var conn net.PacketConn
+	var err error
+	switch r.network {
+	case "unixgram":
+		if err := os.Remove(r.address); err != nil && !errors.Is(err, fs.ErrNotExist) { // the socket of an earlier run
+			return err
+		}
+		conn, err = net.ListenUnixgram(r.network, &net.UnixAddr{Name: r.address, Net: r.network})
+	case "udp":
+		conn, err = net.ListenPacket(r.network, r.address)
+	default:
+		err = fmt.Errorf("want unix:PATH or udp:HOST:PORT")
+	}
+	if err != nil {
+		return fmt.Errorf("high-frequency telemetry at %s: %w", r, err)
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	for buf := make([]byte, 1<<16); ; {
+		n, _, err := conn.ReadFrom(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("high-frequency telemetry at %s: %w", r, err)
+		}
+		store.Add(ctx, buf[:n])
+	}
 }
 
 // A streamSink sends messages to one reader. It connects again after an error.
@@ -62,16 +105,24 @@ type streamSink struct {
 }
 
 // send sends a message, and counts it.
-func (s *streamSink) send(m *saisim.StreamMessage) {
-	if err := s.try(m); err != nil {
+func (s *streamSink) send(ctx context.Context, m *saisim.StreamMessage) {
+	if err := s.try(ctx, m); err != nil {
 		s.reason, s.lost = err.Error(), s.lost+uint64(m.Records)
 		return
 	}
 	s.reason, s.sent, s.records = "", s.sent+1, s.records+uint64(m.Records)
 }
 
-func (s *streamSink) try(m *saisim.StreamMessage) error {
-	if s.network == "netlink" {
+// sendLimit is the longest time that a message waits for a reader at a Unix socket, whose queue is full. The others get
+// their messages later by so much.
+const sendLimit = 10 * time.Millisecond
+
+func (s *streamSink) try(ctx context.Context, m *saisim.StreamMessage) error {
+	switch {
+	case s.store != nil:
+		s.store.Add(ctx, m.Bytes)
+		return nil
+	case s.network == "netlink":
 		return s.multicast(m)
 	}
 	if s.conn == nil {
@@ -81,7 +132,11 @@ func (s *streamSink) try(m *saisim.StreamMessage) error {
 		}
 		s.conn = conn
 	}
+	_ = s.conn.SetWriteDeadline(time.Now().Add(sendLimit)) // always possible
 	_, err := s.conn.Write(m.Bytes)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errors.New("the reader does not read")
+	}
 	if err != nil {
 		s.conn.Close()
 		s.conn = nil
@@ -179,7 +234,7 @@ func (s *streaming) run(ctx context.Context, r *swss.Redis) error {
 					s.advance(ctx)
 				}
 			}
-			s.send()
+			s.send(ctx)
 			if now.Sub(reported) >= time.Second {
 				reported = now
 				s.report(ctx, rows)
@@ -190,10 +245,10 @@ func (s *streaming) run(ctx context.Context, r *swss.Redis) error {
 }
 
 // send sends what the chip has read.
-func (s *streaming) send() {
+func (s *streaming) send(ctx context.Context) {
 	for _, m := range s.chip.StreamMessages() {
 		for _, sink := range s.sinks {
-			if sink.send(&m); sink.reason != "" && !s.warned[sink.StreamReader] {
+			if sink.send(ctx, &m); sink.reason != "" && !s.warned[sink.StreamReader] {
 				s.warned[sink.StreamReader] = true
 				s.log.Warn("high-frequency telemetry is lost; later losses are only counted", "reader", sink.String(),
 					"records", m.Records, "error", sink.reason)

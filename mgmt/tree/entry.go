@@ -57,8 +57,13 @@ func NewEntries(g *List, keys [][]string) []*Entry {
 }
 
 // CollectedAt returns the time at which a counter was collected, or cleared since then. It is zero if the leaf is not a
-// polled counter, or if the time is not known.
+// polled counter or of a row with a time of its own, or if the time is not known.
 func (e *Entry) CollectedAt(n *Node) time.Time {
+	for _, b := range n.Binds {
+		if at, err := strconv.ParseInt(e.Rows[b.Row][CollectedField], 10, 64); err == nil {
+			return time.Unix(0, at)
+		}
+	}
 	if e.Polls == nil || !n.Counter() {
 		return time.Time{}
 	}

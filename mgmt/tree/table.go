@@ -123,6 +123,10 @@ const AllFields = "*"
 // ClearedField is the field that a row of counters has after they were cleared: the time of that, as in RFC 3339.
 const ClearedField = "cleared-at"
 
+// CollectedField is the field that a row of a Source has if its values are of one earlier time: that time, in
+// nanoseconds since 1970.
+const CollectedField = "collected-at"
+
 // AnyTable stands for every table of CONFIG_DB.
 const AnyTable = "*"
 

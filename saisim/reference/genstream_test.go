@@ -13,14 +13,14 @@ import (
 	"tamtam/tam/hft"
 )
 
-// isStreaming reports whether the chip of a seed streams statistics. No test used seeds between 40,000 and 41,000
-// before.
+// isStreaming reports whether the chip of a seed streams statistics. No test used seeds between 40,000 and 42,000
+// before. From 41,000 on, and from 1,000,000,000 on, chips with ingress buffers stream their statistics, too.
 func isStreaming(seed uint64) bool {
-	return seed >= 40_000 && seed < 41_000 || seed >= 1_000_000_000 && seed%6 == 4
+	return seed >= 40_000 && seed < 42_000 || seed >= 1_000_000_000 && (seed%6 == 4 || seed%22 == 6)
 }
 
 // streamingCases are cases of the gate that stream.
-var streamingCases = []randtest.Cases{{Seed: 40_000, Count: 14}}
+var streamingCases = []randtest.Cases{{Seed: 40_000, Count: 14}, {Seed: 41_000, Count: 14}}
 
 func streamingOf(seed uint64) *rand.Rand {
 	if isStreaming(seed) {
@@ -29,12 +29,52 @@ func streamingOf(seed uint64) *rand.Rand {
 	return nil
 }
 
-// A streamed is a statistic of a port, or of its first queue.
+// A streamed is a statistic of a port, of its first queue, of a priority group or of an ingress pool.
 type streamed struct {
 	port  saisim.PortID
 	of    sai.OID
 	stat  sai.StatID
 	label int
+	index int  // of the priority group or the pool
+	clear bool // true if the chip clears the statistic after it has read it
+}
+
+// Statistics of priority groups and pools that are streamed, by number, and whether they are watermarks.
+var (
+	groupStreams = []sai.StatID{
+		sai.IngressPriorityGroupStatPackets, sai.IngressPriorityGroupStatCurrOccupancyBytes,
+		sai.IngressPriorityGroupStatWatermarkBytes, sai.IngressPriorityGroupStatSharedWatermarkBytes,
+		sai.IngressPriorityGroupStatXoffRoomCurrOccupancyBytes, sai.IngressPriorityGroupStatXoffRoomWatermarkBytes,
+		sai.IngressPriorityGroupStatDroppedPackets,
+	}
+	poolStreams = []sai.StatID{
+		sai.BufferPoolStatCurrOccupancyBytes, sai.BufferPoolStatWatermarkBytes,
+		sai.BufferPoolStatXoffRoomCurrOccupancyBytes, sai.BufferPoolStatXoffRoomWatermarkBytes,
+	}
+)
+
+// chooseBuffers adds statistics of priority groups and pools to the choice. Their labels follow those of ports.
+func (p *pair) chooseBuffers() {
+	s := &p.streams
+	add := func(c streamed, stats []sai.StatID) {
+		c.label = 1000 + len(s.choice)
+		for _, c.stat = range stats {
+			c.clear = strings.Contains(c.stat.String(), "WATERMARK") && s.random.IntN(2) == 0
+			s.choice = append(s.choice, c)
+		}
+	}
+	for _, r := range p.chip.Tables().Ports {
+		for i, group := range p.list(sai.ObjectTypePort, sai.OID(r.ID), sai.PortAttrIngressPriorityGroupList) {
+			if i < 4 && s.random.IntN(3) == 0 { // maps lead to the first four
+				add(streamed{port: r.Port, of: group, index: i}, groupStreams)
+			}
+		}
+	}
+	for _, pool := range p.gen.pool[sai.ObjectTypeBufferPool] {
+		if i := p.poolIndex(pool); i > 0 {
+			add(streamed{of: pool, index: i}, poolStreams)
+		}
+	}
 }
 
 // streams are the records that the chip streams, and those that the reference has at the same cycles.
@@ -74,12 +114,15 @@ func (p *pair) furnishStreams() error {
 		}
 		port := sai.OID(r.ID)
 		for _, stat := range []sai.StatID{sai.PortStatIfInUcastPkts, sai.PortStatIfOutMulticastPkts} {
-			s.choice = append(s.choice, streamed{r.Port, port, stat, 2 * int(r.Port)})
+			s.choice = append(s.choice, streamed{port: r.Port, of: port, stat: stat, label: 2 * int(r.Port)})
 		}
 		queue := p.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList)[0]
 		for _, stat := range []sai.StatID{sai.QueueStatCurrOccupancyBytes, sai.QueueStatWatermarkBytes} {
-			s.choice = append(s.choice, streamed{r.Port, queue, stat, 2*int(r.Port) + 1})
+			s.choice = append(s.choice, streamed{port: r.Port, of: queue, stat: stat, label: 2*int(r.Port) + 1})
 		}
+	}
+	if p.buffers != nil {
+		p.chooseBuffers()
 	}
 	if len(s.choice) == 0 {
 		s.random = nil
@@ -95,7 +138,8 @@ func (p *pair) furnishStreams() error {
 	s.telType = make(sai.ObjectTypeTAMTelType, sai.TAMTelTypeAttrTAMTelemetryType,
 		sai.TAMTelemetryTypeCounterSubscription, sai.TAMTelTypeAttrMode, sai.TAMTelTypeModeMixedType,
 		sai.TAMTelTypeAttrReportID, s.report, sai.TAMTelTypeAttrSwitchEnablePortStats, sai.Bool(true),
-		sai.TAMTelTypeAttrSwitchEnableOutputQueueStats, sai.Bool(true))
+		sai.TAMTelTypeAttrSwitchEnableOutputQueueStats, sai.Bool(true),
+		sai.TAMTelTypeAttrSwitchEnableMmuStats, sai.Bool(true))
 	telemetry := make(sai.ObjectTypeTAMTelemetry, sai.TAMTelemetryAttrCollectorList, sai.OIDs{collector},
 		sai.TAMTelemetryAttrTAMTypeList, sai.OIDs{s.telType})
 	tam := make(sai.ObjectTypeTAM, sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeSwitch},
@@ -119,12 +163,15 @@ func (p *pair) restream() error {
 			}
 			delete(s.have, i)
 		} else if !there {
-			c := s.choice[i]
+			c, mode := s.choice[i], sai.StatsModeRead
+			if c.clear {
+				mode = sai.StatsModeReadAndClear
+			}
 			oid, err := p.chip.Create(context.Background(), sai.ObjectTypeTAMCounterSubscription, attrs(
 				sai.TAMCounterSubscriptionAttrTelType, s.telType, sai.TAMCounterSubscriptionAttrObjectID, c.of,
 				sai.TAMCounterSubscriptionAttrStatID, sai.Uint(uint32(c.stat)),
-				sai.TAMCounterSubscriptionAttrLabel, sai.Uint(c.label)))
-			if err == nil { // the port may be gone
+				sai.TAMCounterSubscriptionAttrLabel, sai.Uint(c.label), sai.TAMCounterSubscriptionAttrStatsMode, mode))
+			if err == nil { // the port or the pool may be gone
 				s.have[i] = oid
 			}
 		}
@@ -201,6 +248,12 @@ func (p *pair) streamTo(to saisim.Cycle) error {
 			line := fmt.Sprint(at)
 			for _, c := range s.columns {
 				line += fmt.Sprintf(" %d:%d=%d", c.label, uint32(c.stat), p.refStat(c))
+				if c.clear {
+					p.saw["stream: watermarks that a readout clears"]++
+				}
+			}
+			for _, c := range s.columns {
+				p.refClear(c)
 			}
 			s.want = append(s.want, line)
 			p.saw["stream: records"]++
@@ -256,9 +309,55 @@ func (p *pair) refStat(c streamed) uint64 {
 		_, out, _ := p.ref.Frames(c.port)
 		return out.Kinds[1]
 	}
+	cell := uint64(p.prof.Buffer.CellBytes)
+	switch g := p.ref.GroupState(c.port, c.index); c.stat {
+	case sai.IngressPriorityGroupStatPackets:
+		return g.Packets
+	case sai.IngressPriorityGroupStatDroppedPackets:
+		return g.Dropped
+	case sai.IngressPriorityGroupStatCurrOccupancyBytes:
+		return g.Cells * cell
+	case sai.IngressPriorityGroupStatWatermarkBytes:
+		return g.MaxCells * cell
+	case sai.IngressPriorityGroupStatSharedWatermarkBytes:
+		return g.MaxShared * cell
+	case sai.IngressPriorityGroupStatXoffRoomCurrOccupancyBytes:
+		return g.InHeadroom * cell
+	case sai.IngressPriorityGroupStatXoffRoomWatermarkBytes:
+		return g.MaxInHeadroom * cell
+	}
+	switch x := p.ref.PoolState(c.index); c.stat {
+	case sai.BufferPoolStatCurrOccupancyBytes:
+		return x.Used * cell
+	case sai.BufferPoolStatWatermarkBytes:
+		return x.MaxUsed * cell
+	case sai.BufferPoolStatXoffRoomCurrOccupancyBytes:
+		return x.InHeadroom * cell
+	case sai.BufferPoolStatXoffRoomWatermarkBytes:
+		return x.MaxInHeadroom * cell
+	}
 	q, _ := p.ref.QueueState(c.port, 0)
 	if c.stat == sai.QueueStatWatermarkBytes {
 		return q.MaxBytes
 	}
 	return q.Bytes
+}
+
+// refClear clears a statistic of the reference that the chip clears after it has read it.
+func (p *pair) refClear(c streamed) {
+	if !c.clear {
+		return
+	}
+	switch c.stat {
+	case sai.IngressPriorityGroupStatWatermarkBytes:
+		p.ref.ClearGroup(c.port, c.index, true, false, false)
+	case sai.IngressPriorityGroupStatSharedWatermarkBytes:
+		p.ref.ClearGroup(c.port, c.index, false, true, false)
+	case sai.IngressPriorityGroupStatXoffRoomWatermarkBytes:
+		p.ref.ClearGroup(c.port, c.index, false, false, true)
+	case sai.BufferPoolStatWatermarkBytes:
+		p.ref.ClearPool(c.index, false)
+	case sai.BufferPoolStatXoffRoomWatermarkBytes:
+		p.ref.ClearPool(c.index, true)
+	}
 }

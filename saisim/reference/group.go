@@ -285,20 +285,32 @@ func (c *Chip) PoolState(index int) (s saisim.PoolState) {
 	return s
 }
 
-// ClearGroup restarts the watermarks of a group.
-func (c *Chip) ClearGroup(id saisim.PortID, index int) {
+// ClearGroup restarts watermarks of a group.
+func (c *Chip) ClearGroup(id saisim.PortID, index int, total, shared, headroom bool) {
 	n := groupName{id, index}
 	g := c.groups[n]
 	if g == nil {
 		return
 	}
-	g.MaxCells, g.MaxShared, g.MaxInHeadroom = 0, 0, 0
+	if total {
+		g.MaxCells = 0
+	}
+	if shared {
+		g.MaxShared = 0
+	}
+	if headroom {
+		g.MaxInHeadroom = 0
+	}
 	c.seeGroup(n)
 }
 
-// ClearPool restarts the watermarks of a pool.
-func (c *Chip) ClearPool(index int) {
-	delete(c.marks, index)
+// ClearPool restarts a watermark of a pool.
+func (c *Chip) ClearPool(index int, headroom bool) {
+	if m := c.marks[index]; m != nil && headroom {
+		m.headroom = 0
+	} else if m != nil {
+		m.used = 0
+	}
 	c.seePool(index)
 }
 

@@ -197,6 +197,7 @@ var lists = []struct {
 	{addedSeed, addedMutants},
 	{shortSeed, shortMutants},
 	{streamSeed, streamMutants},
+	{accountSeed, accountMutants},
 	{vrfSeed, vrfMutants},
 	{buffersSeed, bufferMutants},
 	{subPortSeed, subPortMutants},

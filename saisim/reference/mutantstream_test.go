@@ -21,3 +21,26 @@ var streamMutants = []mutant{
 		"	x.set.mu.Lock()\n	defer x.set.mu.Unlock()\n	x.encoder.Switch()\n"},
 	{"a stream that pauses goes on", "objects/telemetry.go", "state == sai.TAMTelTypeStateStopStream || ", ""},
 }
+
+// accountSeed is the first case in which the differential test must catch accountMutants.
+const accountSeed = "41000"
+
+// accountMutants are mutants of streams of priority groups and pools.
+var accountMutants = []mutant{
+	{"a readout clears before it reads", "objects/telemetry.go", "		now(to)\n		for i, id := range ids {\n" +
+		"			to[i] -= o.cleared[id]\n		}\n		for _, id := range clears {\n			k.clearStat(o, id)\n		}\n",
+		"		for _, id := range clears {\n			k.clearStat(o, id)\n		}\n		now(to)\n		for i, id := range ids {\n" +
+			"			to[i] -= o.cleared[id]\n		}\n"},
+	{"a readout clears only the first statistic", "objects/telemetry.go", "		for _, id := range clears {\n",
+		"		for _, id := range clears[:min(len(clears), 1)] {\n"},
+	{"a readout clears all watermarks of a pool", "objects/qos.go",
+		"q.engine.ClearPool(o.self.(*bufferPool).index, false)\n", "q.engine.ClearPool(o.self.(*bufferPool).index, false)\n" +
+			"			q.engine.ClearPool(o.self.(*bufferPool).index, true)\n"},
+	{"a readout clears all watermarks of a group", "objects/prioritygroup.go", "g.index, total, shared, headroom)",
+		"g.index, true, true, true)"},
+	{"a cleared watermark of a group is zero", "engine/groups.go", "g.MaxCells = g.Cells()", "g.MaxCells = 0"},
+	{"a cleared watermark of a pool is zero", "engine/groups.go", "p.MaxUsed = p.Used()", "p.MaxUsed = 0"},
+	{"a readout that only reads clears, too", "objects/telemetry.go",
+		"sai.TAMCounterSubscriptionAttrStatsMode) == sai.StatsModeReadAndClear",
+		"sai.TAMCounterSubscriptionAttrStatsMode) != 0"},
+}

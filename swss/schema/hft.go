@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Tables of high-frequency telemetry. That of sessions has the name of SONiC's code; the design document has no _TABLE.
@@ -41,6 +42,14 @@ func (p *HFTProfile) layout() layout {
 			"Microseconds between two records; 0 is SAI's default, 1000."),
 		ignored("otel_endpoint", "otel_certs"),
 	}}
+}
+
+// Interval returns the time between two records.
+func (p *HFTProfile) Interval() time.Duration {
+	if p.Micros == 0 {
+		return time.Millisecond
+	}
+	return time.Duration(p.Micros) * time.Microsecond
 }
 
 // An HFTGroup is a row of HIGH_FREQUENCY_TELEMETRY_GROUP: the statistics of the objects of one type.
@@ -115,6 +124,9 @@ const (
 	HFTReaderDelay    = "delay-us" // 99th percentile of the delay of the last 1024 messages; empty if there was none
 )
 
+// HFTReaderMgmt is the name of the reader that is an mgmtd in the process of syncd.
+const HFTReaderMgmt = "mgmtd"
+
 // Words for a reader's status.
 const (
 	HFTReaderOK     = "ok"
@@ -136,7 +148,7 @@ func hftTables() []Table {
 			{Name: HFTSessionConfig, Form: "bytes", Words: "Messages of IPFIX with the templates."},
 		}},
 		{State: StateHFTReader, Words: "What syncd sends to a reader of streams; rows go when syncd does.",
-			Key: "netlink, unix:PATH or udp:HOST:PORT", Fields: []Field{
+			Key: "mgmtd, netlink, unix:PATH or udp:HOST:PORT", Fields: []Field{
 				{Name: HFTReaderStatus, Form: "ok, failed", Words: "Whether the last message was sent."},
 				{Name: HFTReaderReason, Form: "text or nothing", Words: "Why it was not."},
 				count(HFTReaderRead, "Records that the chip has read, of all streams."),

@@ -182,13 +182,16 @@ func (d *Decoder) Lacks(b []byte) bool {
 		for at := headerLen; at+setHeaderLen <= len(m); {
 			id, n := binary.BigEndian.Uint16(m[at:]), int(binary.BigEndian.Uint16(m[at+2:]))
 			templates = templates || id < firstTemplate
-			lacks = lacks || id >= firstTemplate && !templates && d.ipfix.Template(domain, id) == nil
+			lacks = lacks || id >= firstTemplate && !templates && !d.Knows(domain, id)
 			at += max(n, setHeaderLen)
 		}
 		return nil
 	})
 	return lacks
 }
+
+// Knows reports whether the decoder holds a template.
+func (d *Decoder) Knows(domain uint32, template uint16) bool { return d.ipfix.Template(domain, template) != nil }
 
 // Session adds the templates of a session, as in session_config, and the names of its objects by label. Names that the
 // decoder had for these templates are dropped. Faults are reported as in [Decoder.Messages].

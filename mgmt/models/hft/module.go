@@ -1,4 +1,4 @@
-// Package hft is the mapping of the module tamtam-hft: streams of statistics, and their readers.
+// Package hft is the mapping of the module tamtam-hft: streams of statistics, their last records, and their readers.
 //
 // What belongs here: that module. The rows belong to schema.
 package hft
@@ -10,6 +10,27 @@ import (
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+)
+
+// Sources of rows that are in no database: the counts of groups, and the values of their last records. Their keys have
+// colons, because the names of queues contain a bar.
+const (
+	SourceCounts = "hft-counts" // PROFILE:TYPE, with FieldReceived and FieldMissed
+	SourceValues = "hft-values" // PROFILE:TYPE:STATISTIC:OBJECT, with FieldValue and [tree.CollectedField]
+)
+
+// Fields of these rows.
+const (
+	FieldReceived = "received"
+	FieldMissed   = "missed"
+	FieldValue    = "value"
+)
+
+// Paths of the module.
+const (
+	PathValues = "/high-frequency-telemetry/groups/group/values"
+	PathValue  = PathValues + "/value/state/value"
+	PathMissed = "/high-frequency-telemetry/groups/group/state/records-missed"
 )
 
 // Module returns the mapping of tamtam-hft.
@@ -37,7 +58,12 @@ func Module() tree.Module {
 				state("status", schema.FieldStatus), state("reason", schema.FieldReason)}},
 			{DB: swss.StateDB, Table: schema.StateHFTSession, Key: key, Leaves: []tree.Leaf{
 				state("stream-status", schema.HFTStreamStatus), words("streamed-object", schema.HFTObjectNames)}},
+			{DB: swss.ApplDB, Source: SourceCounts, Key: "{profile}:{type}", Counter: true, Leaves: []tree.Leaf{
+				state("records-received", FieldReceived), state("records-missed", FieldMissed)}},
 		}},
+		{Path: PathValues + "/value", Rows: []tree.Row{{DB: swss.ApplDB, Source: SourceValues,
+			Key: "{profile}:{type}:{statistic}:{object}", Entry: true, Counter: true,
+			Leaves: []tree.Leaf{state("value", FieldValue)}}}},
 		{Path: "/high-frequency-telemetry/readers/reader", Rows: []tree.Row{
 			{DB: swss.StateDB, Table: schema.StateHFTReader, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
 				state("status", schema.HFTReaderStatus), state("reason", schema.HFTReaderReason),
