@@ -1,6 +1,7 @@
 package models
 
 import (
+	fwd "tamtam/mgmt/models/forwarding"
 	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/models/qos"
 	"tamtam/mgmt/tree"
@@ -15,7 +16,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(), hft.Module(),
+		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(),
 	}
 	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

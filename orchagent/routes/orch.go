@@ -64,8 +64,8 @@ type Orch struct {
 	counts  counters
 }
 
-// New reads the default virtual router, creates the loopback interface and the routes that always exist, and registers the handlers of the four
-// tables on the daemon.
+// New reads the default virtual router, creates the loopback interface and the routes that always exist, and registers
+// the handlers of the four tables on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,

@@ -1,8 +1,8 @@
 // Package tunnels makes TUNNEL_DECAP_TABLE and TUNNEL_DECAP_TERM_TABLE of APPL_DB into tunnels of IP in IP that end at
 // the ASIC, and their ends. STATE_DB has the outcome of each row with the fields that SONiC's orchagent writes.
 //
-// Each tunnel has a loopback router interface of its own, in whose virtual router its packets continue. Rows may come in
-// any order: an end waits for its tunnel. Of two ends with the same addresses, the one with the smaller key counts.
+// Each tunnel has a loopback router interface of its own, in whose virtual router its packets continue. Rows may come
+// in any order: an end waits for its tunnel. Of two ends with the same addresses, the one with the smaller key counts.
 //
 // What belongs here: tunnels that end. Nothing enters a tunnel.
 package tunnels

@@ -158,21 +158,21 @@ func TestTunnelModes(t *testing.T) {
 	b.want("end P2P 10.0.0.1 10.0.0.2", "tunnel COPY_FROM_OUTER UNIFORM_MODEL UNIFORM_MODEL")
 }
 
-// The status of each row says what it waits for, or what is wrong with it. The row of a tunnel from CONFIG_DB also has
-// the error of its end.
+// The status row of a tunnel or an end contains what it waits for, or its error. That of a tunnel from CONFIG_DB also
+// has the error of its end.
 func TestTunnelOutcomes(t *testing.T) {
 	b := newBench(t)
 	b.do("a config_key=a", "b config_key=b", "c tunnel_type=VXLAN", "a:10.0.0.1 config_key=a", "b:10.0.0.1 config_key=b",
 		"b:10.0.0.1/32", "c:10.0.0.2", "a:192.168.0.0/21 term_type=MP2MP src_ip=10.0.0.0/8")
 	for row, want := range map[string]string{
 		"TUNNEL_DECAP_TABLE|a": "active",
-		"TUNNEL_DECAP_TABLE|b": "failed: b|10.0.0.1: a tunnel ends there already: a:10.0.0.1, want one end for each pair of " +
-			"addresses",
+		"TUNNEL_DECAP_TABLE|b": "failed: b|10.0.0.1: a tunnel ends there already: a:10.0.0.1, want one end for each " +
+			"pair of addresses",
 		"TUNNEL_DECAP_TABLE|c":               `failed: tunnel_type "VXLAN": want IPINIP`,
 		"TUNNEL_DECAP_TERM_TABLE|a|10.0.0.1": "active",
 		"TUNNEL_DECAP_TERM_TABLE|c|10.0.0.2": "pending: no tunnel c",
-		"TUNNEL_DECAP_TERM_TABLE|a|192.168.0.0/21": `failed: term_type "MP2MP": want P2P or P2MP: the switch compares whole ` +
-			"addresses, and has no ends for prefixes",
+		"TUNNEL_DECAP_TERM_TABLE|a|192.168.0.0/21": `failed: term_type "MP2MP": want P2P or P2MP: the switch compares ` +
+			"whole addresses, and has no ends for prefixes",
 	} {
 		if got := b.Status(row); got != want {
 			t.Errorf("%s: %s, want %s", row, got, want)

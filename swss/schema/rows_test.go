@@ -165,7 +165,8 @@ var rowTests = []rowTest{
 	{"switch hash", "GLOBAL", "ecmp_hash@=SRC_IP,dst_ip,SRC_IP lag_hash_algorithm=crc_xor",
 		"ecmp_hash=DST_IP,SRC_IP lag_hash=DST_IP,DST_MAC,ETHERTYPE,IP_PROTOCOL,L4_DST_PORT,L4_SRC_PORT,SRC_IP,SRC_MAC " +
 			"ecmp_hash_algorithm=CRC lag_hash_algorithm=CRC_XOR"},
-	{"tunnel", "t", "tunnel_type=ipinip dst_ip=10.1.0.32 src_ip=10.1.0.33 ecn_mode=copy_from_outer encap_ecn_mode=standard",
+	{"tunnel", "t", "tunnel_type=ipinip dst_ip=10.1.0.32 src_ip=10.1.0.33 ecn_mode=copy_from_outer " +
+		"encap_ecn_mode=standard",
 		"tunnel_type=IPINIP dscp_mode=uniform ttl_mode=uniform ecn_mode=copy_from_outer dst_ip=10.1.0.32 " +
 			"src_ip=10.1.0.33"},
 	{"tunnel decap", "IPINIP_V6_TUNNEL", "tunnel_type=IPINIP dscp_mode=pipe ecn_mode=copy_from_outer ttl_mode=pipe", "="},
@@ -580,7 +581,8 @@ func TestInvalidRows(t *testing.T) {
 			`term_type "MP2MP": want P2P or P2MP: the switch compares whole addresses, and has no ends for prefixes`},
 		{"tunnel end", "t|192.168.0.0/21", "", `key "t|192.168.0.0/21": want tunnel|address, a whole address: a prefix is ` +
 			`for MP2MP, which the switch does not have`},
-		{"tunnel end", "t|10.0.0.1", "src_ip=10.0.0.2", `src_ip "10.0.0.2": want no such field: only the type P2P has a source`},
+		{"tunnel end", "t|10.0.0.1", "src_ip=10.0.0.2",
+			`src_ip "10.0.0.2": want no such field: only the type P2P has a source`},
 		{"tunnel end", "t|10.0.0.1", "term_type=P2P", `src_ip is missing: want a unicast IPv4 or IPv6 address`},
 		{"tunnel end", "t|10.0.0.1", "term_type=P2P src_ip=fc00::1",
 			`src_ip "fc00::1": want an address of the family of the destination 10.0.0.1`},
