@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/cli/forwarding"
 	"tamtam/cli/kit"
 )
 
@@ -25,6 +26,7 @@ func clickForms() []clickForm {
 		{"config mirror_session erspan add", clickedMirror(erspanWords)},
 		{"config mirror_session span add", clickedMirror(spanWords)},
 		{"config sflow collector add", clickedCollector},
+		{"config switch-hash global", forwarding.ClickedHash},
 		{"config dropcounters install", clickedDropCounter(true, "")},
 		{"config dropcounters add-reasons", clickedDropCounter(false, "")},
 		{"config dropcounters add_reasons", clickedDropCounter(false, "")},

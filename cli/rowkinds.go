@@ -104,6 +104,19 @@ func rowKinds() []rowKind {
 			fields: []rowField{{"interval", "Seconds after which the periodic watermarks begin again", anything}},
 		},
 		rowKind{
+			table: "SWITCH_HASH", words: words2("switch-hash", "What spreads flows over next hops and ports of PortChannels"),
+			keys:   []kit.Element{kit.Arg("key", kit.OneOf(kit.Pick("GLOBAL", "The whole switch")), "The whole switch")},
+			update: true, fields: names("ecmp_hash@ lag_hash@ ecmp_hash_algorithm lag_hash_algorithm"),
+		},
+		rowKind{
+			table: "TUNNEL", words: words2("tunnel", "A tunnel of IP in IP that ends at the switch"),
+			keys: []kit.Element{name("Name of the tunnel")}, fields: []rowField{
+				{"tunnel_type", "Kind of the tunnel", offered("IPINIP")}, {"dst_ip", "Address where it ends", anything},
+				{"src_ip", "Only packets of this source", anything}, {"dscp_mode", "DSCP", offered("uniform", "pipe")},
+				{"ttl_mode", "TTL", offered("uniform", "pipe")}, {"ecn_mode", "ECN", offered("standard", "copy_from_outer")},
+			},
+		},
+		rowKind{
 			table: "MIRROR_SESSION", words: words2("mirror-session", "Copies of packets"),
 			keys: []kit.Element{name("Name of the session")}, fields: append([]rowField{
 				{"type", "Where copies go", offered("ERSPAN", "SPAN")},

@@ -8,6 +8,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
 	"tamtam/cli/buffers"
+	"tamtam/cli/forwarding"
 	"tamtam/cli/kit"
 	"tamtam/cli/subport"
 	"tamtam/cli/tam"
@@ -73,6 +74,7 @@ func showCommands() []*kit.Command {
 	add(showRoutes(6), "show", ipv6, kit.Keyword("route", "IPv6 routes"))
 	add(showIPInterfaces(4), "show", ip, "interface")
 	add(showIPInterfaces(6), "show", ipv6, "interface")
+	forwarding.Shows(add)
 	add(showNeighbors(4), "show", kit.Keyword("arp", "IPv4 neighbours"))
 	add(showNeighbors(6), "show", ipv6, kit.Keyword("neighbors", "IPv6 neighbours"))
 	add(showNeighbors(6), "show", kit.Keyword("ndp", "IPv6 neighbours"))

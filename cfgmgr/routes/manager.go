@@ -1,15 +1,15 @@
-// Package routes is the manager of VRFs, routed interfaces, static routes, neighbours, static FDB entries and the
-// switch's settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every
-// row in STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses
-// the next hops with the smallest distance.
+// Package routes is the manager of VRFs, routed interfaces, static routes, neighbours, tunnels, static FDB entries, and
+// of the switch's settings and hashes. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the
+// outcome of every row in STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next
+// hop, and chooses the next hops with the smallest distance.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, the one
 // with the smaller name wins; of two rows of a static route, the one in SONiC's form. A row without its interface waits
 // for it. Rows are parsed as they arrive. All of them are decided at every change, except that a change of static
 // routes alone decides only these.
 //
-// ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are shared. Rows without [schema.FieldConfigKey] belong to other daemons (FRR,
-// neighsyncd), and stay.
+// ROUTE_TABLE, NEIGH_TABLE, FDB_TABLE and the tables of tunnels are shared. Rows without [schema.FieldConfigKey] belong
+// to other programs (FRR, neighsyncd, swssconfig), and stay.
 //
 // What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package routes
@@ -65,6 +65,8 @@ type Manager struct {
 	neighbors  rows[schema.Neighbor]
 	fdb        rows[schema.FDBEntry]
 	switches   rows[schema.Switch]
+	hashes     rows[schema.SwitchHash]
+	tunnels    rows[schema.Tunnel]
 }
 
 // New registers the manager on its daemon.
@@ -74,7 +76,9 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
 		out: forward.New(d, r,
 			switches, forward.TableOf(schema.CfgVRF), marked(schema.CfgInterface), marked(schema.CfgNeigh),
-			marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
+			marked(schema.CfgStaticRoute), marked(schema.CfgFDB), forward.TableOf(schema.CfgSwitchHash),
+			marked(schema.CfgTunnel), forward.Table{Appl: schema.AppTunnelTerm, State: schema.AppTunnelTerm,
+				Mark: schema.FieldConfigKey},
 		),
 		due: true, changed: map[string]bool{}, prefixes: map[schema.Dest]bool{},
 		ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
@@ -82,6 +86,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		vrfs:       rows[schema.VRF]{},
 		interfaces: rows[schema.Interface]{}, addresses: rows[schema.InterfaceAddress]{}, routes: rows[schema.StaticRoute]{},
 		neighbors: rows[schema.Neighbor]{}, fdb: rows[schema.FDBEntry]{}, switches: rows[schema.Switch]{},
+		hashes: rows[schema.SwitchHash]{}, tunnels: rows[schema.Tunnel]{},
 	}
 	db := r.DB(swss.ConfigDB)
 	consume(m, d, db, schema.CfgPort, m.ports, schema.ParsePort)
@@ -97,6 +102,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	consume(m, d, db, schema.CfgNeigh, m.neighbors, schema.ParseNeighbor)
 	consume(m, d, db, schema.CfgFDB, m.fdb, schema.ParseFDB)
 	consume(m, d, db, schema.CfgSwitch, m.switches, schema.ParseSwitch)
+	consume(m, d, db, schema.CfgSwitchHash, m.hashes, schema.ParseSwitchHash)
+	consume(m, d, db, schema.CfgTunnel, m.tunnels, schema.ParseTunnel)
 	d.AfterRows(func() bool { return m.due || len(m.changed) > 0 }, m.flush)
 	return m
 }
@@ -194,6 +201,8 @@ func (m *Manager) decideAll() {
 	d.decideNeighbors()
 	d.decideRoutes()
 	d.decideFDB()
+	d.decideHashes()
+	d.decideTunnels()
 }
 
 // decision is one pass over all rows, with the rows accepted so far.
@@ -260,6 +269,31 @@ func (d *decision) decideSwitch() {
 			continue
 		}
 		d.out.Forward(appl, row.row.Fields(), state)
+	}
+}
+
+// decideHashes forwards how the switch spreads flows.
+func (d *decision) decideHashes() {
+	for _, key := range d.hashes.sorted() {
+		row, at := d.hashes[key], forward.Row{Table: schema.AppSwitchHash, Key: key}
+		if row.err != nil {
+			d.out.Report(at, schema.StatusFailed, schema.Reason(row.err))
+			continue
+		}
+		d.out.Forward(at, row.row.Fields(), at)
+	}
+}
+
+// decideTunnels forwards tunnels, each with its end.
+func (d *decision) decideTunnels() {
+	for _, key := range d.tunnels.sorted() {
+		row, at := d.tunnels[key], forward.Row{Table: schema.AppTunnel, Key: key}
+		if !d.accept(at, at, key, row.row.TunnelDecap.Fields, row.err, "") {
+			continue
+		}
+		end := key + ":" + row.row.Dst.String()
+		d.accept(forward.Row{Table: schema.AppTunnelTerm, Key: end},
+			forward.Row{Table: schema.AppTunnelTerm, Key: schema.ConfigKey(end)}, key, row.row.Term().Fields, nil, "")
 	}
 }
 

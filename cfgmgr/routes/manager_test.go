@@ -15,9 +15,9 @@ import (
 
 var (
 	applTables = []string{schema.AppSwitch, schema.AppInterface, schema.AppNeigh, schema.AppRoute, schema.AppFDB,
-		schema.AppVRF}
+		schema.AppVRF, schema.AppSwitchHash, schema.AppTunnel, schema.AppTunnelTerm}
 	stateTables = []string{schema.StateSwitch, schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute,
-		schema.StateStaticFDB, schema.StateVRF}
+		schema.StateStaticFDB, schema.StateVRF, schema.AppSwitchHash, schema.AppTunnel, schema.AppTunnelTerm}
 )
 
 func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
@@ -59,6 +59,9 @@ func TestConvergence(t *testing.T) {
 		"FDB|Vlan10|02:00:00:00:00:02 port=Ethernet0", "FDB|Vlan10|02-00-00-00-00-02 port=PortChannel1",
 		"-FDB|Vlan10|02:00:00:00:00:02", "-FDB|Vlan10|02-00-00-00-00-02",
 		"SWITCH|switch fdb_aging_time=30", "SWITCH|switch fdb_aging_time=x", "-SWITCH|switch",
+		"SWITCH_HASH|GLOBAL ecmp_hash@=SRC_IP,DST_IP", "SWITCH_HASH|GLOBAL lag_hash=SRC", "-SWITCH_HASH|GLOBAL",
+		"TUNNEL|t tunnel_type=IPINIP dst_ip=10.1.0.32", "TUNNEL|t tunnel_type=IPINIP dst_ip=10.1.0.33 src_ip=10.2.0.1",
+		"TUNNEL|t tunnel_type=VXLAN dst_ip=10.1.0.32", "-TUNNEL|t",
 		"restart", "step", "step",
 	}
 	fresh := func(t *testing.T) *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }

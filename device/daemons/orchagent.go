@@ -25,6 +25,8 @@ import (
 	qosorch "tamtam/orchagent/qos"
 	routeorch "tamtam/orchagent/routes"
 	sfloworch "tamtam/orchagent/sflow"
+	"tamtam/orchagent/switchhash"
+	"tamtam/orchagent/tunnels"
 	"tamtam/recordorch"
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
@@ -41,6 +43,7 @@ type Orchagent struct {
 	asic      *sairedis.Agent
 	ports     *portsorch.Orch
 	routes    *routeorch.Orch
+	tunnels   *tunnels.Orch
 	fdb       *fdborch.Orch
 	qos       *qosorch.Orch
 	mirrors   *mirrororch.Orch
@@ -114,6 +117,10 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("ports: %w", err)
 	}
 	o.ports = ports
+	_, err = switchhash.New(ctx, switchhash.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Switch: ports.Switch()})
+	if err != nil {
+		return fmt.Errorf("flow hashes: %w", err)
+	}
 	o.qos, err = qosorch.New(ctx, qosorch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
 	})
@@ -127,6 +134,10 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("routing: %w", err)
 	}
 	o.routes = routes
+	router, loopback := routes.Router()
+	o.tunnels = tunnels.New(tunnels.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Router: router, Underlay: loopback,
+	})
 	fdb, err := fdborch.New(ctx, fdborch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch(),
 	})
@@ -332,7 +343,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 // followsView resumes the orchs that wait until they can ask the chip for its capabilities.
 func (o *Orchagent) followsView(ctx context.Context) error {
 	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
-		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx))
+		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx), o.tunnels.ViewApplied(ctx))
 }
 
 // Planned returns the topic of table recording's plans.

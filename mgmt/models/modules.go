@@ -2,6 +2,7 @@ package models
 
 import (
 	"tamtam/mgmt/models/aft"
+	fwd "tamtam/mgmt/models/forwarding"
 	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/models/qos"
 	"tamtam/mgmt/tree"
@@ -16,7 +17,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(), hft.Module(),
+		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(),
 	}
 	modules = append(modules, aft.Modules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

@@ -156,7 +156,7 @@ func (b *bench) asic() (list []string) {
 	keys := b.Fake.Keys()
 	for _, t := range []sai.ObjectType{sai.ObjectTypeRouterInterface, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup} {
 		for _, k := range keys {
-			if k.Type == t {
+			if k.Type == t && k.OID != b.orch.loopback {
 				v.names[k.OID] = v.name(k)
 				if t != sai.ObjectTypeNextHop {
 					list = append(list, v.names[k.OID])

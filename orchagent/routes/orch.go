@@ -44,6 +44,7 @@ type Orch struct {
 	ports    Ports
 	switchID sai.OID
 	vrfs     map[string]sai.OID // virtual routers by name; "" is the default one
+	loopback sai.OID            // the loopback router interface that always exists
 	applied  bool               // whether the view of the ASIC is complete
 
 	ledger *orch.Ledger
@@ -63,8 +64,8 @@ type Orch struct {
 	counts  counters
 }
 
-// New reads the default virtual router, creates the routes that always exist, and registers the handlers of the four
-// tables on the daemon.
+// New reads the default virtual router, creates the loopback interface and the routes that always exist, and registers
+// the handlers of the four tables on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
@@ -84,6 +85,12 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, fmt.Errorf("read the default virtual router: %w", err)
 	}
 	o.vrfs[""], _ = got[0].Value.(sai.OID)
+	loopback := []sai.Attr{{ID: sai.RouterInterfaceAttrVirtualRouterID, Value: o.vrfs[""]},
+		{ID: sai.RouterInterfaceAttrType, Value: sai.RouterInterfaceTypeLoopback}}
+	if o.loopback, err = o.api.Create(ctx, sai.ObjectTypeRouterInterface, loopback); err != nil {
+		return nil, fmt.Errorf("create the loopback router interface: %w",
+			orch.AtAttr(err, sai.ObjectTypeRouterInterface, loopback))
+	}
 	if err := o.counts.open(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -104,6 +111,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ports.Opers().Subscribe(o.layoutChanged)
 	return o, o.ledger.Reconcile(ctx)
 }
+
+// Router returns the default virtual router and its loopback interface, as tunnels need them.
+func (o *Orch) Router() (router, loopback sai.OID) { return o.vrfs[""], o.loopback }
 
 // ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is removed in bulk earlier, since
 // SONiC's syncd loses such removals.

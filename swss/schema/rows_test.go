@@ -38,6 +38,10 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"neighbour":    func(k string, f map[string]string) (row, error) { return ParseNeighbor(k, f) },
 	"fdb":          func(k string, f map[string]string) (row, error) { return ParseFDB(k, f) },
 	"switch row":   func(k string, f map[string]string) (row, error) { return ParseSwitch(k, f) },
+	"switch hash":  func(k string, f map[string]string) (row, error) { return ParseSwitchHash(k, f) },
+	"tunnel":       func(k string, f map[string]string) (row, error) { return ParseTunnel(k, f) },
+	"tunnel decap": func(k string, f map[string]string) (row, error) { return ParseTunnelDecap(k, f) },
+	"tunnel end":   func(k string, f map[string]string) (row, error) { return ParseTunnelTerm(k, f) },
 	"acl type":     func(k string, f map[string]string) (row, error) { return ParseACLTableType(k, f) },
 	"acl table":    func(k string, f map[string]string) (row, error) { return ParseACLTable(k, f) },
 	"tam rule":     func(k string, f map[string]string) (row, error) { return ParseACLRule(builtin("TAM"), k, f) },
@@ -158,6 +162,17 @@ var rowTests = []rowTest{
 	{"fdb", ConfigKey("Vlan100:02:00:00:00:00:02"), "port=PortChannel1 type=dynamic", "="},
 	{"switch row", "switch", "ecmp_hash_seed=7 TAM_INT_TYPE_IFA1_TAILSTAMP_CAPABLE=true",
 		"fdb_aging_time=600 ecmp_hash_seed=7 lag_hash_seed=0"},
+	{"switch hash", "GLOBAL", "ecmp_hash@=SRC_IP,dst_ip,SRC_IP lag_hash_algorithm=crc_xor",
+		"ecmp_hash=DST_IP,SRC_IP lag_hash=DST_IP,DST_MAC,ETHERTYPE,IP_PROTOCOL,L4_DST_PORT,L4_SRC_PORT,SRC_IP,SRC_MAC " +
+			"ecmp_hash_algorithm=CRC lag_hash_algorithm=CRC_XOR"},
+	{"tunnel", "t", "tunnel_type=ipinip dst_ip=10.1.0.32 src_ip=10.1.0.33 ecn_mode=copy_from_outer " +
+		"encap_ecn_mode=standard",
+		"tunnel_type=IPINIP dscp_mode=uniform ttl_mode=uniform ecn_mode=copy_from_outer dst_ip=10.1.0.32 " +
+			"src_ip=10.1.0.33"},
+	{"tunnel decap", "IPINIP_V6_TUNNEL", "tunnel_type=IPINIP dscp_mode=pipe ecn_mode=copy_from_outer ttl_mode=pipe", "="},
+	{"tunnel end", ConfigKey("IPINIP_TUNNEL:10.1.0.32"), "term_type=P2MP", "="},
+	{"tunnel end", ConfigKey("IPINIP_V6_TUNNEL:fc00:1::32/128"), "", "term_type=P2MP"},
+	{"tunnel end", "t|10.1.0.32", "term_type=P2P src_ip=10.1.0.33/32 subnet_type=vlan", "term_type=P2P src_ip=10.1.0.33"},
 	{"dscp map", "AZURE", "46=5 0=0 8=0x1", "0=0 8=1 46=5"},
 	{"dot1p map", "AZURE", "7=7 0=1", "="},
 	{"queue map", "AZURE", "5=3", "="},
@@ -551,6 +566,26 @@ func TestInvalidRows(t *testing.T) {
 		{"task result", "t1", "EPOCH=7 START=1 END=2", `DIGESTS_LOST is missing: want a number in 0..18446744073709551615; ` +
 			`FLOWS_CUT is missing: want a number in 0..18446744073709551615; LOAD is missing: want 0 to 1; FULL is missing: ` +
 			`want 0 to 1`},
+		{"switch hash", "global", "", `key "global": want GLOBAL`},
+		{"switch hash", "GLOBAL", "ecmp_hash=SRC_IP,SRCIP lag_hash_algorithm=MD5",
+			`ecmp_hash "SRCIP": want DST_IP, DST_MAC, ETHERTYPE, INNER_DST_IP, INNER_DST_MAC, INNER_ETHERTYPE, ` +
+				`INNER_IP_PROTOCOL, INNER_L4_DST_PORT, INNER_L4_SRC_PORT, INNER_SRC_IP, INNER_SRC_MAC, IN_PORT, ` +
+				`IPV6_FLOW_LABEL, IP_PROTOCOL, L4_DST_PORT, L4_SRC_PORT, SRC_IP, SRC_MAC or VLAN_ID; the nearest is SRC_IP; ` +
+				`lag_hash_algorithm "MD5": want CRC, CRC_32HI, CRC_32LO, CRC_CCITT, CRC_XOR, RANDOM or XOR`},
+		{"tunnel", "t", "tunnel_type=VXLAN src_ip=fc00::1 dst_ip=10.0.0.1 encap_ecn_mode=copy decap_tc_to_pg_map=m",
+			`tunnel_type "VXLAN": want IPINIP; encap_ecn_mode "copy": want standard: nothing enters a tunnel; ` +
+				`decap_tc_to_pg_map "m": want no such field: the traffic class follows from the outer header by the maps of the ` +
+				`port; src_ip "fc00::1": want an address of the family of the destination 10.0.0.1`},
+		{"tunnel", "t", "tunnel_type=IPINIP dst_ip=224.0.0.1", `dst_ip "224.0.0.1": want a unicast IPv4 or IPv6 address`},
+		{"tunnel end", "t|192.168.0.0/21", "term_type=MP2MP src_ip=10.0.0.0/8 subnet_type=vlan",
+			`term_type "MP2MP": want P2P or P2MP: the switch compares whole addresses, and has no ends for prefixes`},
+		{"tunnel end", "t|192.168.0.0/21", "", `key "t|192.168.0.0/21": want tunnel|address, a whole address: a prefix is ` +
+			`for MP2MP, which the switch does not have`},
+		{"tunnel end", "t|10.0.0.1", "src_ip=10.0.0.2",
+			`src_ip "10.0.0.2": want no such field: only the type P2P has a source`},
+		{"tunnel end", "t|10.0.0.1", "term_type=P2P", `src_ip is missing: want a unicast IPv4 or IPv6 address`},
+		{"tunnel end", "t|10.0.0.1", "term_type=P2P src_ip=fc00::1",
+			`src_ip "fc00::1": want an address of the family of the destination 10.0.0.1`},
 		{"crm", "Config", "acl_entry_low_threshold=90", `acl_entry_low_threshold "90": want at most the high threshold, 85`},
 	}
 	for _, tt := range tests {

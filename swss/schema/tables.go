@@ -123,6 +123,7 @@ func switchTables() []Table {
 			keys: knownKeys{[]string{MetadataKey}, []string{"bmc"}}}, DeviceMetadata{}),
 		of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch, Words: "What holds for the switch as a whole."},
 			Switch{}),
+		switchHashTable(),
 		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, Breakout{}),
 		of(Table{Config: CfgPort, Appl: AppPort, State: StatePort, Words: "A port."}, Port{}),
 		of(Table{Config: CfgPortChannel, Appl: AppLAG, State: StateLAG, Words: "A PortChannel."}, PortChannel{}),
@@ -204,6 +205,7 @@ func interfaceTables() (list []Table) {
 			of(Table{Config: table, Appl: AppInterface, State: StateInterface,
 				Words: "An address of an interface."}, InterfaceAddress{}))
 	}
+	list = append(list, tunnelTables()...)
 	return append(list,
 		ofBoth(Table{Config: CfgStaticRoute, Appl: AppRoute, State: StateStaticRoute,
 			Words: "A static route; in APPL_DB any route."}, StaticRoute{}, Route{}),
@@ -298,7 +300,7 @@ func aclTables() []Table {
 				Words: "Whether a table must list the actions of its rules."},
 			{Name: "supported_L3V4V6", Form: "true or false", Words: "Whether a table can match both IPv4 and IPv6."},
 		}},
-		{State: StateSwitchCap, Words: "What the switch can do.", Key: "switch", Fields: []Field{
+		{State: StateSwitchCap, Words: "What the switch can do.", Key: "switch", Fields: append([]Field{
 			{Name: FieldACLActions + StageIngress, Form: "names of actions, separated by commas",
 				Words: "What rules can do at ingress."},
 			{Name: FieldACLActions + StageEgress, Form: "names of actions, separated by commas",
@@ -306,7 +308,7 @@ func aclTables() []Table {
 			{Name: FieldPacketActions, Form: "words, separated by commas", Words: "The words that PACKET_ACTION can have."},
 			{Name: "tam-FEATURE-capable", Form: "true or false", Words: "Whether the ASIC can do the feature."},
 			{Name: "tam-FEATURE-reason", Form: "text", Words: "Why not. FEATURE is its name in small letters."},
-		}},
+		}, switchHashCapabilities()...)},
 	}
 }
 

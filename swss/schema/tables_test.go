@@ -30,7 +30,9 @@ type rowSpec struct {
 var leastRows = map[string]string{
 	"DEVICE_METADATA": "localhost", "SWITCH": "switch", "BREAKOUT_CFG": "Ethernet0 brkout_mode=4x25G",
 	"PORT": "Ethernet0 lanes=1 speed=1000", "PORTCHANNEL": "PortChannel1", "PORTCHANNEL_MEMBER": "PortChannel1|Ethernet0",
-	"VRF": "Vrf1", "VLAN": "Vlan10", "VLAN_MEMBER": "Vlan10|Ethernet0",
+	"SWITCH_HASH": "GLOBAL", "TUNNEL": "t tunnel_type=IPINIP dst_ip=10.0.0.1",
+	"TUNNEL_DECAP_TERM_TABLE": "t|10.0.0.1",
+	"VRF":                     "Vrf1", "VLAN": "Vlan10", "VLAN_MEMBER": "Vlan10|Ethernet0",
 	"INTERFACE": "Ethernet0", "VLAN_INTERFACE": "Vlan10", "PORTCHANNEL_INTERFACE": "PortChannel1",
 	"LOOPBACK_INTERFACE": "Loopback0", "INTERFACE address": "Ethernet0|10.0.0.1/24",
 	"VLAN_INTERFACE address": "Vlan10|10.0.0.1/24", "PORTCHANNEL_INTERFACE address": "PortChannel1|2001:db8::1/64",

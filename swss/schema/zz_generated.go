@@ -404,6 +404,14 @@ func ParseSwitch(key string, f map[string]string) (Switch, error) { return parse
 // Fields formats the row.
 func (row Switch) Fields() map[string]string { return row.layout().row() }
 
+// ParseSwitchHash reads a row of [CfgSwitchHash].
+func ParseSwitchHash(key string, f map[string]string) (SwitchHash, error) {
+	return parse[SwitchHash](key, f)
+}
+
+// Fields formats the row.
+func (row SwitchHash) Fields() map[string]string { return row.layout().row() }
+
 // ParseSyslogServer reads a row of [CfgSyslogServer].
 func ParseSyslogServer(key string, f map[string]string) (SyslogServer, error) {
 	return parse[SyslogServer](key, f)
@@ -497,6 +505,28 @@ func ParseTelemetrySubscription(key string, f map[string]string) (TelemetrySubsc
 
 // Fields formats the row.
 func (row TelemetrySubscription) Fields() map[string]string { return row.layout().row() }
+
+// ParseTunnel reads a row of [CfgTunnel].
+func ParseTunnel(key string, f map[string]string) (Tunnel, error) { return parse[Tunnel](key, f) }
+
+// Fields formats the row.
+func (row Tunnel) Fields() map[string]string { return row.layout().row() }
+
+// ParseTunnelDecap reads a row of [AppTunnel].
+func ParseTunnelDecap(key string, f map[string]string) (TunnelDecap, error) {
+	return parse[TunnelDecap](key, f)
+}
+
+// Fields formats the row.
+func (row TunnelDecap) Fields() map[string]string { return row.layout().row() }
+
+// ParseTunnelTerm reads a row of [AppTunnelTerm].
+func ParseTunnelTerm(key string, f map[string]string) (TunnelTerm, error) {
+	return parse[TunnelTerm](key, f)
+}
+
+// Fields formats the row.
+func (row TunnelTerm) Fields() map[string]string { return row.layout().row() }
 
 // ParseVLAN reads a row of [CfgVLAN].
 func ParseVLAN(key string, f map[string]string) (VLAN, error) { return parse[VLAN](key, f) }
