@@ -27,9 +27,8 @@ type input struct {
 	reader *capture.Reader
 	ahead  *capture.Ahead
 	port   saisim.PortID
-	head   capture.Packet
-	due    saisim.Cycle // cycle at which the frame's head enters
-	ended  bool         // true after the last packet; there is no head then
+	head   *capture.Packet // nil after the last packet
+	due    saisim.Cycle    // cycle at which the frame's head enters
 }
 
 func openInputs(list []Input) (inputs, error) {
@@ -66,7 +65,7 @@ func (in inputs) first() (origin time.Time, err error) {
 		if err := i.read(); err != nil {
 			return origin, err
 		}
-		if !i.ended && (origin.IsZero() || i.head.Time.Before(origin)) {
+		if i.head != nil && (origin.IsZero() || i.head.Time.Before(origin)) {
 			origin = i.head.Time
 		}
 	}
@@ -76,7 +75,6 @@ func (in inputs) first() (origin time.Time, err error) {
 func (i *input) read() (err error) {
 	i.head, err = i.ahead.Next()
 	if errors.Is(err, io.EOF) {
-		i.ended = true
 		return nil
 	}
 	return err
@@ -85,12 +83,12 @@ func (i *input) read() (err error) {
 // next returns the input whose head enters first, and the cycle. The cycle is that of the head's time, or later if the
 // port still receives the previous frame. It returns nil after the last packet. The chip receives a frame only when its
 // port is free. So a capture in which all frames have the same time waits in its file.
-func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
+func (in inputs) next(chip saisim.Intake) (first *input, at saisim.Cycle) {
 	for _, i := range in {
-		if i.ended {
+		if i.head == nil {
 			continue
 		}
-		if e := max(i.due, chip.IngressFree(i.port)); first == nil || e < at {
+		if e := max(i.due, chip.Free(i.port)); first == nil || e < at {
 			first, at = i, e
 		}
 	}

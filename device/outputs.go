@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"tamtam/collector/capture"
 	"tamtam/saisim"
@@ -19,7 +18,6 @@ import (
 // goroutine writes them, so that the chip does not wait for files.
 type outputs struct {
 	dir     string
-	chip    *saisim.Chip
 	names   []string
 	writers map[saisim.PortID]*capture.Writer
 	plans   map[string][]byte // plans of table recording, by file name
@@ -41,15 +39,15 @@ type sentFrames struct {
 type writeError struct{ error }
 
 type sentFrame struct {
-	to     *capture.Writer
-	at     time.Time
+	at     saisim.Cycle
 	size   int // bytes of data
 	length int // length on the wire
+	port   saisim.PortID
 }
 
 // The goroutine gets frames when there are so many, or so many bytes of them.
 const (
-	gatherFrames = 256
+	gatherFrames = 1024
 	gatherBytes  = 256 << 10
 )
 
@@ -60,11 +58,10 @@ func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	o := &outputs{dir: dir, chip: chip, writers: map[saisim.PortID]*capture.Writer{}}
+	o := &outputs{dir: dir, writers: map[saisim.PortID]*capture.Writer{}}
 	o.gathered, o.full, o.free = &sentFrames{}, make(chan *sentFrames, 1), make(chan *sentFrames, 3)
 	o.free <- &sentFrames{}
 	o.free <- &sentFrames{}
-	o.writing.Go(o.writeAll)
 	create := func(name string, id saisim.PortID) error {
 		w, err := capture.Create(filepath.Join(dir, name+".pcap"+partial))
 		if err != nil {
@@ -83,16 +80,13 @@ func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, err
 		o.discard()
 		return nil, err
 	}
+	o.writing.Go(func() { o.writeAll(chip.IdealClock()) })
 	return o, nil
 }
 
 func (o *outputs) write(out *saisim.Out) {
-	w := o.writers[out.Port]
-	if w == nil {
-		return
-	}
 	g := o.gathered
-	g.frames = append(g.frames, sentFrame{to: w, at: o.chip.TrueTime(out.At), size: len(out.Data), length: out.Len})
+	g.frames = append(g.frames, sentFrame{port: out.Port, at: out.At, size: len(out.Data), length: out.Len})
 	g.data = append(g.data, out.Data...)
 	if len(g.frames) == gatherFrames || len(g.data) >= gatherBytes {
 		o.full <- g
@@ -100,16 +94,22 @@ func (o *outputs) write(out *saisim.Out) {
 	}
 }
 
-// writeAll writes the frames that it is handed, until the first error.
-func (o *outputs) writeAll() {
+// writeAll writes the frames of ports with a capture that it is handed, until the first error.
+func (o *outputs) writeAll(clock *saisim.IdealClock) {
+	port, to := saisim.CPUPort, o.writers[saisim.CPUPort]
 	for g := range o.full {
 		data := g.data
 		for _, f := range g.frames {
 			if o.failed.Load() != nil {
 				break
 			}
-			if err := f.to.Write(f.at, data[:f.size], f.length); err != nil {
-				o.failed.Store(&writeError{err})
+			if f.port != port {
+				port, to = f.port, o.writers[f.port]
+			}
+			if to != nil {
+				if err := to.Write(clock.At(f.at).Time(), data[:f.size], f.length); err != nil {
+					o.failed.Store(&writeError{err})
+				}
 			}
 			data = data[f.size:]
 		}

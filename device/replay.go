@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,42 +191,72 @@ const longest = 150 * 365 * 24 * time.Hour
 // lastTime is one minute before the seconds in a pcap file overflow, in 2106.
 var lastTime = time.Unix(1<<32-60, 0).UTC()
 
-// feed hands every frame of the inputs to the chip at its time. It calls failed after each frame, and ends with the
-// error that failed returns.
+// feed hands every frame of the inputs to the chip at its time. It calls failed after each burst of frames, and ends
+// with the error that failed returns.
 func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func() error) error {
-	s.together = s.Chip.CycleAt(together)
+	f := feeder{sim: s, in: in, origin: origin, latest: min(longest, lastTime.Sub(s.Chip.TrueTime(0)))}
+	f.together, f.now = s.Chip.CycleAt(together), s.Chip.Now()
 	for _, i := range in {
-		if err := s.schedule(i, origin); err != nil {
+		if err := f.schedule(i); err != nil {
 			return err
 		}
 	}
-	for i, at := in.next(s.Chip); i != nil; i, at = in.next(s.Chip) {
-		if err := s.receive(ctx, i, at, origin); err != nil {
+	hand := f.hand // allocates
+	for {
+		if err := cmp.Or(s.Chip.Receiving(hand), failed(), ctx.Err()); err != nil {
 			return err
 		}
-		if err := failed(); err != nil {
-			return err
+		var err error
+		switch {
+		case f.empty != nil:
+			err = f.read(f.empty)
+			f.empty = nil
+		case f.first != nil:
+			err = s.Advance(ctx, f.at)
+			f.now = s.Chip.Now()
+		default:
+			return nil
 		}
-		if s.handed%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if err != nil {
+			return err
 		}
 	}
-	return ctx.Err()
+}
+
+// A feeder hands the frames of the inputs to the chip, which it locks once for many of them.
+type feeder struct {
+	sim      *Sim
+	in       inputs
+	origin   time.Time
+	latest   time.Duration // latest time after the origin at which a frame may enter
+	together saisim.Cycle  // maximum time by which they may lag behind
+	now      saisim.Cycle  // cycle that the daemons have reached
+	waiting  int           // number of frames handed to the chip since then
+	first    *input        // input whose head is next, once the chip has reached cycle at; nil means unknown, or none
+	at       saisim.Cycle
+	empty    *input // input whose next packet is not read yet
 }
 
 // schedule determines the cycle at which an input's head is due.
-func (s *Sim) schedule(i *input, origin time.Time) error {
-	if i.ended {
+func (f *feeder) schedule(i *input) error {
+	if i.head == nil {
 		return nil
 	}
-	p := &i.head
-	after := p.Time.Sub(origin)
-	if start := s.Chip.TrueTime(0); after > longest || after > lastTime.Sub(start) {
+	after := i.head.Time.Sub(f.origin)
+	if after > f.latest {
 		return fmt.Errorf("%s: packet %d: it enters at %v, %d s after the first packet; want a time before %v",
-			i.Path, p.Number, start.Add(after), p.Time.Unix()-origin.Unix(), lastTime)
+			i.Path, i.head.Number, f.sim.Chip.TrueTime(0).Add(after), i.head.Time.Unix()-f.origin.Unix(), lastTime)
 	}
-	i.due = s.Chip.CycleAt(after)
+	i.due = f.sim.Chip.CycleAt(after)
 	return nil
+}
+
+// read reads the next head of an input.
+func (f *feeder) read(i *input) error {
+	if err := i.read(); err != nil {
+		return err
+	}
+	return f.schedule(i)
 }
 
 // Frames that enter within so much time, in which no daemon has work, are handed to the chip together. It is faster
@@ -235,26 +266,38 @@ const (
 	maxTogether = 64
 )
 
-// receive hands the head of the input to the ingress MAC, where it enters at cycle at. It first advances to that cycle
-// if daemons may have work until then, or if many frames wait.
-func (s *Sim) receive(ctx context.Context, i *input, at saisim.Cycle, origin time.Time) error {
-	p := &i.head
-	if now := s.Chip.Now(); at <= now {
-		at = now
-	} else if s.waiting++; s.host != nil || at >= s.calm || at-now > s.together || s.waiting == maxTogether {
-		s.waiting = 0
-		if err := s.Advance(ctx, at); err != nil {
+// hand hands heads of the inputs to the ingress MACs, until an input must be waited for, or the chip must advance
+// first: daemons may have work until then, or many frames wait. After the last frame there is neither.
+func (f *feeder) hand(chip saisim.Intake) error {
+	s, now := f.sim, f.now
+	for f.empty == nil {
+		if f.first == nil {
+			f.first, f.at = f.in.next(chip)
+			if f.first == nil {
+				return nil
+			}
+			if f.at <= now {
+				f.at = now
+			} else if f.waiting++; s.host != nil || f.at >= s.calm || f.at-now > f.together || f.waiting == maxTogether {
+				f.waiting = 0
+				return nil
+			}
+		}
+		i := f.first
+		p := i.head
+		chip.Approach(f.at)
+		err := chip.Receive(i.port, f.at, &saisim.Frame{Data: p.Data, Len: p.Len, ID: s.handed + 1})
+		if err != nil {
+			return fmt.Errorf("%s: packet %d: %w", i.Path, p.Number, err)
+		}
+		s.handed++
+		if f.first = nil; !i.ahead.Ready() {
+			f.empty = i
+		} else if err := f.read(i); err != nil {
 			return err
 		}
 	}
-	if err := s.Chip.Receive(i.port, at, saisim.Frame{Data: p.Data, Len: p.Len, ID: s.handed + 1}); err != nil {
-		return fmt.Errorf("%s: packet %d: %w", i.Path, p.Number, err)
-	}
-	s.handed++
-	if err := i.read(); err != nil {
-		return err
-	}
-	return s.schedule(i, origin)
+	return nil
 }
 
 // drain advances until the chip is empty, then polls all counters.

@@ -41,8 +41,6 @@ type Sim struct {
 	nextPoll  time.Time
 	calm      saisim.Cycle // cycle before which no timer is due; 0 means unknown
 	handed    uint64       // number of frames received from captures
-	waiting   int          // number of them handed to the chip since it advanced
-	together  saisim.Cycle // maximum time by which it may then lag behind
 	stopSyncd func() error
 	ownRedis  bool
 }

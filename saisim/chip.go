@@ -105,13 +105,26 @@ func (c *Chip) ReceiveAll(frames []Arrival) (int, error) {
 	return c.engine.ReceiveAll(frames)
 }
 
-// IngressFree returns the first cycle, rounded down, at which a frame given to Receive need not wait for earlier
-// frames. It returns 0 if the port does not exist.
-func (c *Chip) IngressFree(id PortID) Cycle {
+// Receiving locks the chip once for many frames: it calls f, which hands them over. f must not call the chip, or keep
+// its argument.
+func (c *Chip) Receiving(f func(Intake) error) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.engine.IngressFree(id)
+	defer c.unlock()
+	return f(Intake{c.engine})
 }
+
+// An Intake is a locked chip as [Chip.Receiving] lends it.
+type Intake struct{ engine *engine.Engine }
+
+// Approach does [engine.Engine.Approach].
+func (i Intake) Approach(at Cycle) { i.engine.Approach(at) }
+
+// Receive does [Chip.Receive].
+func (i Intake) Receive(id PortID, at Cycle, f *Frame) error { return i.engine.Receive(id, at, f) }
+
+// Free returns the first cycle, rounded down, at which a frame given to Receive need not wait for earlier frames. It
+// returns 0 if the port does not exist.
+func (i Intake) Free(id PortID) Cycle { return i.engine.IngressFree(id) }
 
 // Inject queues a frame at a port's egress, as the CPU does. The frame bypasses the ingress pipe and is queued at the
 // current cycle.

@@ -21,6 +21,9 @@ func (c *Chip) TrueTime(at Cycle) time.Time {
 	return c.engine.Clock().True(at).Time()
 }
 
+// IdealClock returns a fast reader of [Chip.TrueTime] for many cycles.
+func (c *Chip) IdealClock() *IdealClock { return c.engine.Clock().Ideal() }
+
 // ClockError returns the time by which the time-of-day clock is ahead at a cycle. It is the difference of
 // [Chip.TimeOfDay] and [Chip.TrueTime].
 func (c *Chip) ClockError(at Cycle) time.Duration {

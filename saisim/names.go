@@ -12,6 +12,8 @@ type (
 	PortID = config.PortID
 	// Cycle is a number of cycles of the chip's clock since the chip was made.
 	Cycle = engine.Cycle
+	// IdealClock reads the time of an ideal clock, as [Chip.TrueTime] does.
+	IdealClock = engine.IdealClock
 	// Frame is an Ethernet frame without FCS.
 	Frame = engine.Frame
 	// Arrival is a frame on its way to a port's ingress MAC, for [Chip.ReceiveAll].

@@ -19,7 +19,7 @@ type batch struct {
 
 // A batch is full with so many packets, or bytes of packets.
 const (
-	batchPackets = 128
+	batchPackets = 512
 	batchBytes   = 256 << 10
 )
 
@@ -55,13 +55,13 @@ func (a *Ahead) run(s *Sorted) {
 func (b *batch) fill(s *Sorted) {
 	b.packets, b.data = b.packets[:0], b.data[:0]
 	for len(b.packets) < batchPackets && len(b.data) < batchBytes {
-		p, err := s.Next()
+		p, err := s.next()
 		if err != nil {
 			b.err = err
 			break
 		}
 		b.data = append(b.data, p.Data...)
-		b.packets = append(b.packets, p)
+		b.packets = append(b.packets, *p)
 	}
 	end := 0 // the buffer may have moved while it grew
 	for i := range b.packets {
@@ -72,11 +72,11 @@ func (b *batch) fill(s *Sorted) {
 	}
 }
 
-// Next does [Sorted.Next]. The data of a packet are valid until the next call.
-func (a *Ahead) Next() (Packet, error) {
+// Next does [Sorted.Next]. The packet is valid until the next call.
+func (a *Ahead) Next() (*Packet, error) {
 	for a.at == len(a.current.packets) {
 		if a.current.err != nil {
-			return Packet{}, a.current.err
+			return nil, a.current.err
 		}
 		next := <-a.batches
 		if cap(a.current.packets) > 0 {
@@ -85,8 +85,11 @@ func (a *Ahead) Next() (Packet, error) {
 		a.current, a.at = next, 0
 	}
 	a.at++
-	return a.current.packets[a.at-1], nil
+	return &a.current.packets[a.at-1], nil
 }
+
+// Ready reports whether Next returns the next packet without waiting for the file.
+func (a *Ahead) Ready() bool { return a.at < len(a.current.packets) }
 
 // Close ends reading, after at most the batch that is being read.
 func (a *Ahead) Close() { close(a.stop) }

@@ -18,7 +18,7 @@ func TestAhead(t *testing.T) {
 		for _, list := range [][]int64{times, append(times, 0)} { // a packet of time 0 comes too late after many
 			want, wantErr := readAll(t, NewSorted(file(t, "a", list...)).Next)
 			a := ReadAhead(NewSorted(file(t, "a", list...)))
-			got, err := readAll(t, a.Next)
+			got, err := readAll(t, values(a))
 			if fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%d packets: %d and %v, want %d and %v", len(list), len(got), err, len(want), wantErr)
 			}
@@ -27,6 +27,17 @@ func TestAhead(t *testing.T) {
 			}
 			a.Close()
 		}
+	}
+}
+
+// values returns a's packets as values.
+func values(a *Ahead) func() (Packet, error) {
+	return func() (Packet, error) {
+		p, err := a.Next()
+		if err != nil {
+			return Packet{}, err
+		}
+		return *p, nil
 	}
 }
 

@@ -20,6 +20,14 @@ const (
 // linkHeaders holds the lengths of the headers before the network layer, without Ethernet's.
 var linkHeaders = map[uint32]int{ethernet: 0, rawIP: 0, rawIPv4: 0, rawIPv6: 0, linuxCooked: 16, linuxCooked2: 20}
 
+// linkHeader returns the length of a supported link type's header before the network layer, without Ethernet's.
+func linkHeader(link uint32) int {
+	if link == ethernet { // spares most packets the map
+		return 0
+	}
+	return linkHeaders[link]
+}
+
 // linkNames holds the names of supported and other common link types.
 var linkNames = map[uint32]string{
 	0: "NULL", ethernet: "ETHERNET", 8: "SLIP", 9: "PPP", rawIP: "RAW", 104: "C_HDLC", 105: "IEEE802_11",

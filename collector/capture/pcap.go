@@ -17,9 +17,9 @@ const (
 type pcap struct {
 	order binary.ByteOrder
 	unit  time.Duration // unit of the fraction of a second
+	below time.Duration // the fractions of a second
 	fcs   int           // bytes of frame check sequence at each packet's end
 	link  uint32
-	head  [16]byte
 }
 
 // newPcap reads the rest of the file header, after the magic number.
@@ -37,26 +37,24 @@ func newPcap(s *source, order binary.ByteOrder, unit time.Duration) (*pcap, erro
 	if err := checkLinkType(s, 20, link&0xffff); err != nil {
 		return nil, err
 	}
-	p := &pcap{order: order, unit: unit, link: link & 0xffff}
+	p := &pcap{order: order, unit: unit, below: time.Second / unit, link: link & 0xffff}
 	if link&(1<<26) != 0 {
 		p.fcs = int(link>>28) * 2
 	}
 	return p, nil
 }
 
-func (p *pcap) next(r *Reader) (Packet, error) {
+func (p *pcap) next(r *Reader, into *Packet) (err error) {
 	at := r.src.offset
-	if err := r.src.read(p.head[:], "packet's header", true); err != nil {
-		return Packet{}, err
-	}
-	fraction := time.Duration(p.order.Uint32(p.head[4:]))
-	if limit := time.Second / p.unit; fraction >= limit {
-		return Packet{}, r.src.fail(at+4, "fraction of a second %d, want below %d", fraction, limit)
-	}
-	data, wire, err := r.data(at+8, p.link, p.order.Uint32(p.head[8:]), p.order.Uint32(p.head[12:]), p.fcs)
+	head, err := r.src.take(16, "packet's header", true)
 	if err != nil {
-		return Packet{}, err
+		return err
 	}
-	seconds := int64(p.order.Uint32(p.head[0:]))
-	return Packet{Time: time.Unix(seconds, int64(fraction*p.unit)).UTC(), Data: data, Len: wire}, nil
+	seconds, fraction := int64(p.order.Uint32(head)), time.Duration(p.order.Uint32(head[4:]))
+	if fraction >= p.below {
+		return r.src.fail(at+4, "fraction of a second %d, want below %d", fraction, p.below)
+	}
+	into.Time = time.Unix(seconds, int64(fraction*p.unit)).UTC()
+	into.Data, into.Len, err = r.data(at+8, p.link, p.order.Uint32(head[8:]), p.order.Uint32(head[12:]), p.fcs)
+	return err
 }

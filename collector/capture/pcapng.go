@@ -62,36 +62,34 @@ func newPcapng(s *source) (*pcapng, error) {
 	return g, g.section(s, 0)
 }
 
-func (g *pcapng) next(r *Reader) (Packet, error) {
+func (g *pcapng) next(r *Reader, into *Packet) (err error) {
 	s := &r.src
 	for {
 		at := s.offset
 		if err := s.read(g.buf[:4], "block type", true); err != nil {
-			return Packet{}, err
+			return err
 		}
 		b := block{kind: g.order.Uint32(g.buf[:]), at: at}
 		if b.kind == blockSection {
 			if err := g.section(s, at); err != nil {
-				return Packet{}, err
+				return err
 			}
 			continue
 		}
 		if err := g.length(s, &b); err != nil {
-			return Packet{}, err
+			return err
 		}
-		var p Packet
-		var err error
 		switch b.kind {
 		case blockEnhanced, blockPacket, blockSimple:
 			if b.kind == blockSimple {
-				p, err = g.simple(r, b)
+				*into, err = g.simple(r, b)
 			} else {
-				p, err = g.packet(r, b)
+				*into, err = g.packet(r, b)
 			}
 			if err == nil {
 				err = g.end(s, b)
 			}
-			return p, err
+			return err
 		case blockInterface:
 			err = g.iface(s, b)
 		}
@@ -99,7 +97,7 @@ func (g *pcapng) next(r *Reader) (Packet, error) {
 			err = g.end(s, b)
 		}
 		if err != nil {
-			return Packet{}, err
+			return err
 		}
 	}
 }

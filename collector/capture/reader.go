@@ -40,12 +40,13 @@ type Reader struct {
 	buf    []byte
 	err    error // the error that ended reading
 	simple int64 // offset of the last simple packet block
+	last   Packet
 }
 
 // format is a file format whose header was read: pcap or pcapng.
 type format interface {
-	// next reads one packet into r.buf, or returns io.EOF between two packets.
-	next(r *Reader) (Packet, error)
+	// next reads one packet, whose data are in r.buf, or returns io.EOF between two packets.
+	next(r *Reader, into *Packet) error
 }
 
 // Open opens the capture file at path. It returns an error of the file system, or an [*Error] if the file is not a
@@ -122,27 +123,39 @@ func otherFormat(magic [4]byte) string {
 // Next returns the next packet, io.EOF after the last one, or an [*Error]. After an error it returns the same error
 // again.
 func (r *Reader) Next() (Packet, error) {
-	if r.err != nil {
-		return Packet{}, r.err
-	}
-	r.src.packet++
-	p, err := r.format.next(r)
-	if err != nil {
-		r.err = err
+	if err := r.next(&r.last); err != nil {
 		return Packet{}, err
 	}
-	p.Number = r.src.packet
-	return p, nil
+	return r.last, nil
+}
+
+// next replaces all of a packet with the next one. After an error the packet has no meaning.
+func (r *Reader) next(p *Packet) error {
+	if r.err == nil {
+		r.src.packet++
+		r.err = r.format.next(r, p)
+		p.Number = r.src.packet
+	}
+	return r.err
 }
 
 // NextTimed returns the next packet, like Next, but an [*Error] for a packet without a time.
 func (r *Reader) NextTimed() (Packet, error) {
-	p, err := r.Next()
-	if err == nil && p.Time.IsZero() {
-		r.err = r.src.fail(r.simple, "a simple packet block has no time, which is needed here; want enhanced packet blocks")
-		return Packet{}, r.err
+	if err := r.nextTimed(&r.last); err != nil {
+		return Packet{}, err
 	}
-	return p, err
+	return r.last, nil
+}
+
+// nextTimed does the same as next, with an error for a packet without a time.
+func (r *Reader) nextTimed(p *Packet) error {
+	if err := r.next(p); err != nil {
+		return err
+	}
+	if p.Time.IsZero() {
+		r.err = r.src.fail(r.simple, "a simple packet block has no time, which is needed here; want enhanced packet blocks")
+	}
+	return r.err
 }
 
 // Name returns the name given to Open or NewReader.
@@ -175,7 +188,7 @@ func (r *Reader) data(at int64, link uint32, captured, length uint32, fcs int) (
 	if err := r.src.read(r.buf[ethernetHeader:], "packet's data", false); err != nil {
 		return nil, 0, err
 	}
-	if header := linkHeaders[link]; int(captured) < header {
+	if header := linkHeader(link); int(captured) < header {
 		return nil, 0, r.src.fail(at, "captured length %d, want the %d bytes of the header of link type %d and more",
 			captured, header, link)
 	}

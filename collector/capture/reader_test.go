@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -450,4 +451,31 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("buffer of %d bytes", cap(r.buf))
 		}
 	})
+}
+
+// Whatever pieces a file arrives in, its packets and its error are the same, also if it ends early.
+func TestPiecesDoNotMatter(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.pcap*")
+	for _, file := range files {
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range [][]byte{whole, whole[:len(whole)-1], whole[:len(whole)*2/3]} {
+			read := func(in io.Reader) string {
+				r, err := NewReader(in, file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				packets, err := readAll(t, r.Next)
+				return fmt.Sprintf("%x %v", packets, err)
+			}
+			want := read(bytes.NewReader(content))
+			for i, pieces := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
+				if got := read(pieces(bytes.NewReader(content))); got != want {
+					t.Errorf("%s of %d bytes, in pieces %d:\n%s, want\n%s", file, len(content), i, got, want)
+				}
+			}
+		}
+	}
 }

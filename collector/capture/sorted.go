@@ -28,8 +28,17 @@ func NewSorted(r *Reader) *Sorted { return &Sorted{reader: r} }
 // the damage, then the error. A packet that is more than 256 packets late is an error too. After an error it returns
 // the same error again. The data of a packet are valid until the next call.
 func (s *Sorted) Next() (Packet, error) {
+	p, err := s.next()
+	if err != nil {
+		return Packet{}, err
+	}
+	return *p, nil
+}
+
+// next does the same as Next. The packet is valid until the next call.
+func (s *Sorted) next() (*Packet, error) {
 	if s.err != nil {
-		return Packet{}, s.err
+		return nil, s.err
 	}
 	if s.lent != nil {
 		s.free = append(s.free, s.lent)
@@ -38,17 +47,17 @@ func (s *Sorted) Next() (Packet, error) {
 	s.fill()
 	if len(s.ahead) == s.head {
 		s.err = s.end
-		return Packet{}, s.err
+		return nil, s.err
 	}
 	p := s.ahead[s.head]
 	s.head++
 	if p.Time.Before(s.last) {
 		s.err = fmt.Errorf("%s: packet %d of %v comes more than %d packets too late: "+
 			"sort the file by time first (reordercap does)", s.reader.Name(), p.Number, p.Time, lookAhead)
-		return Packet{}, s.err
+		return nil, s.err
 	}
 	s.last, s.lent = p.Time, p
-	return *p, nil
+	return p, nil
 }
 
 // fill reads ahead. It inserts a packet after all packets that are not later.
@@ -58,30 +67,29 @@ func (s *Sorted) fill() {
 		s.head = 0
 	}
 	for s.end == nil && len(s.ahead)-s.head < lookAhead {
-		p, err := s.reader.NextTimed()
-		if err != nil {
-			s.end = err
+		p := s.spare()
+		room := p.Data[:0]
+		if s.end = s.reader.nextTimed(p); s.end != nil {
 			return
 		}
+		p.Data = append(room, p.Data...) // the reader overwrites its own
 		at := len(s.ahead)
 		for at > s.head && p.Time.Before(s.ahead[at-1].Time) {
 			at--
 		}
 		s.ahead = append(s.ahead, nil)
 		copy(s.ahead[at+1:], s.ahead[at:])
-		s.ahead[at] = s.hold(p)
+		s.ahead[at] = p
 	}
 }
 
-// hold returns a copy of p, whose data the reader will overwrite.
-func (s *Sorted) hold(p Packet) *Packet {
-	var h *Packet
-	if n := len(s.free); n > 0 {
-		h, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		h = new(Packet)
+// spare returns a packet for reuse, or a new one.
+func (s *Sorted) spare() *Packet {
+	n := len(s.free)
+	if n == 0 {
+		return new(Packet)
 	}
-	p.Data = append(h.Data[:0], p.Data...)
-	*h = p
-	return h
+	p := s.free[n-1]
+	s.free = s.free[:n-1]
+	return p
 }

@@ -48,19 +48,39 @@ func (s *source) fail(offset int64, format string, args ...any) error {
 // read fills buf. what describes its content. If the file ends before the first byte, read returns io.EOF if atEnd
 // allows the end here.
 func (s *source) read(buf []byte, what string, atEnd bool) error {
-	start := s.offset
+	if len(buf) <= s.br.Size() {
+		b, err := s.take(len(buf), what, atEnd)
+		copy(buf, b)
+		return err
+	}
 	n, err := io.ReadFull(s.br, buf)
 	s.offset += int64(n)
+	if err != nil {
+		return s.failed(err, n, len(buf), what, atEnd)
+	}
+	return nil
+}
+
+// take does the same as read for the next n bytes, and returns them. They are valid until the next call of a method.
+func (s *source) take(n int, what string, atEnd bool) ([]byte, error) {
+	b, err := s.br.Peek(n) // n is at most the size of the buffer
+	s.br.Discard(len(b))   // cannot fail
+	s.offset += int64(len(b))
+	if err != nil {
+		return nil, s.failed(err, len(b), n, what, atEnd)
+	}
+	return b, nil
+}
+
+// failed returns the error of a read that gave got of the bytes of what.
+func (s *source) failed(err error, got, want int, what string, atEnd bool) error {
 	switch {
-	case err == nil:
-		return nil
-	case err == io.EOF && atEnd:
+	case err == io.EOF && got == 0 && atEnd:
 		return io.EOF
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return s.cut(start, int64(n), int64(len(buf)), what)
-	default:
-		return &Error{File: s.name, Packet: s.packet, Offset: s.offset, Reason: "cannot read " + what, Err: err}
+		return s.cut(s.offset-int64(got), int64(got), int64(want), what)
 	}
+	return &Error{File: s.name, Packet: s.packet, Offset: s.offset, Reason: "cannot read " + what, Err: err}
 }
 
 // skip skips n bytes of what.

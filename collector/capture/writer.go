@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -14,11 +13,15 @@ import (
 // with the wall clock and wraps times that do not fit. Both would silently corrupt a simulation. Only Flush and Close
 // guarantee that packets reach the file.
 type Writer struct {
-	bw     *bufio.Writer
+	out    io.Writer
+	buf    []byte // data that out does not have yet
+	err    error  // the error of out, after which it gets no more data
 	name   string
 	closer io.Closer
-	head   [16]byte
 }
+
+// atOnce is the number of bytes that a writer gathers. A packet that does not fit makes its buffer larger.
+const atOnce = 64 << 10
 
 // Create creates or truncates the capture file at path. The file has its header after the first Flush or Close, so that
 // a port that sent nothing has an empty but valid capture.
@@ -34,14 +37,12 @@ func Create(path string) (*Writer, error) {
 
 // NewWriter returns a writer of a capture to out. Errors contain name. The caller must close out.
 func NewWriter(out io.Writer, name string) *Writer {
-	w := &Writer{bw: bufio.NewWriterSize(out, 64<<10), name: name}
-	var head [24]byte
-	binary.LittleEndian.PutUint32(head[0:], magicNano)
-	binary.LittleEndian.PutUint16(head[4:], 2)
-	binary.LittleEndian.PutUint16(head[6:], 4)
-	binary.LittleEndian.PutUint32(head[16:], MaxCaptured)
-	binary.LittleEndian.PutUint32(head[20:], ethernet)
-	w.bw.Write(head[:]) // cannot fail, because it is smaller than the buffer
+	w := &Writer{out: out, buf: make([]byte, 24, atOnce), name: name}
+	binary.LittleEndian.PutUint32(w.buf[0:], magicNano)
+	binary.LittleEndian.PutUint16(w.buf[4:], 2)
+	binary.LittleEndian.PutUint16(w.buf[6:], 4)
+	binary.LittleEndian.PutUint32(w.buf[16:], MaxCaptured)
+	binary.LittleEndian.PutUint32(w.buf[20:], ethernet)
 	return w
 }
 
@@ -57,23 +58,27 @@ func (w *Writer) Write(at time.Time, data []byte, length int) error {
 		return fmt.Errorf("capture: %s: %d bytes of a frame of %d, want at most %d and no more than the frame has",
 			w.name, len(data), length, MaxCaptured)
 	}
-	binary.LittleEndian.PutUint32(w.head[0:], uint32(seconds))
-	binary.LittleEndian.PutUint32(w.head[4:], uint32(at.Nanosecond()))
-	binary.LittleEndian.PutUint32(w.head[8:], uint32(len(data)))
-	binary.LittleEndian.PutUint32(w.head[12:], uint32(length))
-	if _, err := w.bw.Write(w.head[:]); err != nil {
-		return fmt.Errorf("capture: %s: %w", w.name, err)
+	if len(w.buf)+16+len(data) > cap(w.buf) {
+		if err := w.Flush(); err != nil {
+			return err
+		}
 	}
-	if _, err := w.bw.Write(data); err != nil {
-		return fmt.Errorf("capture: %s: %w", w.name, err)
-	}
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(seconds))
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(at.Nanosecond()))
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(data)))
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(length))
+	w.buf = append(w.buf, data...)
 	return nil
 }
 
 // Flush writes all buffered data to the file.
 func (w *Writer) Flush() error {
-	if err := w.bw.Flush(); err != nil {
-		return fmt.Errorf("capture: %s: %w", w.name, err)
+	if w.err == nil && len(w.buf) > 0 {
+		_, w.err = w.out.Write(w.buf)
+		w.buf = w.buf[:0]
+	}
+	if w.err != nil {
+		return fmt.Errorf("capture: %s: %w", w.name, w.err)
 	}
 	return nil
 }

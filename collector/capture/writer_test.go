@@ -118,3 +118,35 @@ func TestWritingDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations a packet, want none", n)
 	}
 }
+
+// After an error of the file it gets no more data, and every call returns the error.
+func TestWriterEndsWithItsFile(t *testing.T) {
+	full, out := errors.New("no space left"), &failingOnce{}
+	out.err = full
+	w := NewWriter(out, "out.pcap")
+	data, failed := make([]byte, 1500), 0
+	for range 200 {
+		if err := w.Write(time.Unix(1, 0), data, len(data)); err != nil {
+			failed++
+			if !errors.Is(err, full) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Flush(); failed == 0 || !errors.Is(err, full) || out.calls != 1 {
+		t.Errorf("%d errors, then %v, after %d calls", failed, err, out.calls)
+	}
+}
+
+// failingOnce fails in its first call.
+type failingOnce struct {
+	err   error
+	calls int
+}
+
+func (f *failingOnce) Write(b []byte) (int, error) {
+	if f.calls++; f.calls == 1 {
+		return 0, f.err
+	}
+	return len(b), nil
+}

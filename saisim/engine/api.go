@@ -64,6 +64,15 @@ func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
 	return len(frames), nil
 }
 
+// Approach advances to a cycle at which a frame will be received if that is far ahead, so that few frames are in the
+// chip at once. No frame may be received before that cycle any more. An observer learns of frames when they are
+// received; with one, time stands still, so that it has them in the same order.
+func (c *Engine) Approach(at Cycle) {
+	if at-min(at, c.now) > wheelSpan/2 && c.observer == nil {
+		c.Advance(at)
+	}
+}
+
 // refusal returns the reason why Receive refuses a frame at a port. It is called only for a refused frame.
 func refusal(p *port, id PortID, at, now Cycle, f *Frame) error {
 	switch {

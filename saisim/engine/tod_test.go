@@ -60,7 +60,7 @@ func TestClockIsExact(t *testing.T) {
 	})
 }
 
-// The packet path's readings equal those by long division. This holds for every oscillator that a profile may have.
+// The packet path's readings, and those of an ideal clock, equal those by long division. This holds for every oscillator that a profile may have.
 // Cycles mostly advance but sometimes step back a little, often just after a full second or nanosecond, and the clock
 // is changed meanwhile.
 func TestReaderIsTheClock(t *testing.T) {
@@ -75,11 +75,15 @@ func TestReaderIsTheClock(t *testing.T) {
 		}
 		var r clockReader
 		tod := newClock(hz, time.Unix(int64(rnd.Uint32()), rnd.Int64N(nanos)))
+		ideal := tod.Ideal()
 		at, changed := Cycle(0), Cycle(0)
 		check := func(c Cycle) {
 			want, wantUnsync := tod.read(c)
 			if got, unsync := r.read(tod, c); got != want || unsync != wantUnsync {
 				t.Fatalf("%d Hz, cycle %d: %+v %v, want %+v %v", hz, c, got, unsync, want, wantUnsync)
+			}
+			if got, want := ideal.At(c), tod.True(c); got != want {
+				t.Fatalf("%d Hz, cycle %d of the ideal clock: %+v, want %+v", hz, c, got, want)
 			}
 		}
 		for range 5000 {
