@@ -201,9 +201,8 @@ func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func
 			return err
 		}
 	}
-	hand := f.hand // allocates
 	for {
-		if err := cmp.Or(s.Chip.Receiving(hand), failed(), ctx.Err()); err != nil {
+		if err := cmp.Or(s.Chip.Receiving(f.hand), failed(), ctx.Err()); err != nil {
 			return err
 		}
 		var err error

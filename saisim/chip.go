@@ -122,6 +122,11 @@ func (i Intake) Approach(at Cycle) { i.engine.Approach(at) }
 // Receive does [Chip.Receive].
 func (i Intake) Receive(id PortID, at Cycle, f *Frame) error { return i.engine.Receive(id, at, f) }
 
+// ReceiveWaiting does [engine.Engine.ReceiveWaiting].
+func (i Intake) ReceiveWaiting(id PortID, at Cycle, f *Frame) error {
+	return i.engine.ReceiveWaiting(id, at, f)
+}
+
 // Free returns the first cycle, rounded down, at which a frame given to Receive need not wait for earlier frames. It
 // returns 0 if the port does not exist.
 func (i Intake) Free(id PortID) Cycle { return i.engine.IngressFree(id) }

@@ -36,8 +36,7 @@ func TestLateness(t *testing.T) {
 		}
 	})
 	start := time.Now()
-	p := &pump{Config: Config{Chip: chip, Start: start, Log: slog.New(slog.DiscardHandler)},
-		byID: map[saisim.PortID]*line{}}
+	p := &pump{Config: Config{Chip: chip, Start: start, Log: slog.New(slog.DiscardHandler)}}
 	s := &socket{ring: make([]byte, blockSize), slots: blockSize / slotBytes}
 	l := &line{Port: Port{Name: "Ethernet0", Interface: "eth0"}, socket: s}
 	p.lines = []*line{l}
@@ -48,6 +47,7 @@ func TestLateness(t *testing.T) {
 	s.put(0, start.Add(time.Second-late), frame)
 	s.put(1, start.Add(time.Second+time.Millisecond), frame)
 	p.collect(l)
+	p.deliver()
 	if len(got) != 2 || l.Received != 2 {
 		t.Fatalf("%d frames came in, %d received, want 2", len(got), l.Received)
 	}

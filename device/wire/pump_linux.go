@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,21 +45,23 @@ type line struct {
 	// Losses since the last report to the chip.
 	unread, unsent uint64
 	frames         []saisim.Arrival // of this turn
+	next           int              // index of the first of them that the chip does not have
 }
 
 // A pump advances a chip's time and moves its frames, in one goroutine.
 type pump struct {
 	Config
 	lines []*line
-	byID  map[saisim.PortID]*line
+	byID  []*line // nil if the port has no line
 	wake  *waker
 	calls chan func()
 	polls []unix.PollFd
 
 	pieces   []byte // frames cut in this turn
 	lengths  []int
-	now      time.Time   // time of this turn
-	changed  atomic.Bool // an interface may have changed since the last look
+	now      time.Time    // time of this turn
+	reached  saisim.Cycle // how far the chip's time may advance in this turn
+	changed  atomic.Bool  // an interface may have changed since the last look
 	looked   time.Time
 	reported time.Time
 }
@@ -98,7 +101,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if len(cfg.Wires) > MaxPorts {
 		return fmt.Errorf("wires: %d ports have an interface, want at most %d", len(cfg.Wires), MaxPorts)
 	}
-	p := &pump{Config: cfg, byID: map[saisim.PortID]*line{}, calls: make(chan func(), batch)}
+	p := &pump{Config: cfg, calls: make(chan func(), batch)}
 	defer func() {
 		var closed sync.WaitGroup // the kernel needs some 30 ms for each, and closes them in parallel
 		for _, l := range p.lines {
@@ -200,7 +203,9 @@ func (p *pump) turn(now time.Time) bool {
 			p.collect(l)
 		}
 	}
-	p.Chip.Advance(p.Chip.CycleAt(p.horizon().Sub(p.Start)))
+	p.reached = p.Chip.CycleAt(p.horizon().Sub(p.Start))
+	p.deliver()
+	p.Chip.Advance(p.reached)
 	moved = p.inject() || moved // after all earlier frames, so that it does not delay frames that wait
 	for _, l := range p.lines {
 		l.release()
@@ -224,9 +229,9 @@ func (p *pump) horizon() time.Time {
 	return to
 }
 
-// collect reads the frames of one line and puts them on the wire of its port.
+// collect reads the frames of one line.
 func (p *pump) collect(l *line) {
-	l.frames = l.frames[:0]
+	l.frames, l.next = l.frames[:0], 0
 	if !l.present {
 		p.connect()
 	}
@@ -247,15 +252,47 @@ func (p *pump) collect(l *line) {
 		}
 		p.arrive(l, &f, came, max(came, first))
 	}
-	for rest := l.frames; len(rest) > 0; {
-		n, err := p.Chip.ReceiveAll(rest)
-		l.Received += uint64(n)
-		if err != nil {
-			p.lose(l, Refused, 1, len(rest[n].Data), err)
-			n++
+}
+
+// deliver puts the collected frames on the wires of their ports, in the order in which they enter. The chip's time
+// advances meanwhile, so that few frames are in the chip at once. They then stay in the processor's cache.
+func (p *pump) deliver() { _ = p.Chip.Receiving(p.hand) } // hand returns no error
+
+func (p *pump) hand(chip saisim.Intake) error {
+	for {
+		var first *line
+		at, then := saisim.Cycle(math.MaxUint64), saisim.Cycle(math.MaxUint64) // first enters at at, another line then
+		for _, l := range p.lines {
+			if l.next == len(l.frames) {
+				continue
+			}
+			if e := l.enters(chip); e < at {
+				first, at, then = l, e, at
+			} else {
+				then = min(then, e)
+			}
 		}
-		rest = rest[n:]
+		if first == nil {
+			return nil
+		}
+		for ; first.next < len(first.frames); first.next++ {
+			if at = first.enters(chip); at > then {
+				break
+			}
+			chip.Approach(min(at, p.reached))
+			f := &first.frames[first.next]
+			if err := chip.ReceiveWaiting(f.Port, f.At, &f.Frame); err != nil {
+				p.lose(first, Refused, 1, len(f.Data), err)
+				continue
+			}
+			first.Received++
+		}
 	}
+}
+
+// enters returns the cycle at which the next frame enters the chip.
+func (l *line) enters(chip saisim.Intake) saisim.Cycle {
+	return max(l.frames[l.next].At, chip.Free(l.id))
 }
 
 // when converts a kernel time to the monotonic clock. If it is later than the time of this turn, it becomes the time of
@@ -324,10 +361,10 @@ func (p *pump) send(o *saisim.Out) {
 		p.Punt(o)
 		return
 	}
-	l := p.byID[o.Port]
-	if l == nil {
+	if int(o.Port) >= len(p.byID) || p.byID[o.Port] == nil {
 		return
 	}
+	l := p.byID[o.Port]
 	l.send.queue(o.Data)
 	if l.send.full() {
 		p.flush(l)
@@ -482,6 +519,9 @@ func (p *pump) connect() {
 	clear(p.byID)
 	for _, l := range p.lines {
 		if l.id, l.present = p.Chip.PortByName(l.Name); l.present {
+			if more := int(l.id) + 1 - len(p.byID); more > 0 {
+				p.byID = append(p.byID, make([]*line, more)...)
+			}
 			p.byID[l.id] = l
 			p.Chip.SetWire(l.id, l.Up, l.longestStamped())
 		}

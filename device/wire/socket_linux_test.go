@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tamtam/internal/netns"
-	"tamtam/saisim"
 )
 
 // testFrame returns a frame of the experimental EtherType, with mark in each byte of the payload.
@@ -161,14 +160,14 @@ func TestTinyPieces(t *testing.T) {
 		}
 	}
 	l := &line{Port: Port{Name: "Ethernet0"}, socket: s}
-	p := pump{Config: Config{Chip: r.chip, Start: time.Now(), Log: slog.New(slog.DiscardHandler)}, lines: []*line{l},
-		byID: map[saisim.PortID]*line{}}
+	p := pump{Config: Config{Chip: r.chip, Start: time.Now(), Log: slog.New(slog.DiscardHandler)}, lines: []*line{l}}
 	for l.Cut < frames {
 		waitReady(t, s)
 		before := l.Received + l.Lost[Refused]
 		p.pieces, p.lengths = nil, nil
 		p.now = time.Now()
 		p.collect(l)
+		p.deliver()
 		l.release()
 		if n := l.Received + l.Lost[Refused] - before; n == 0 || n > mostFrames+maxPieces {
 			t.Fatalf("%d frames in a turn", n)
@@ -195,7 +194,7 @@ func TestArrivesWhenItCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	p := pump{Config: Config{Chip: r.chip, Start: start}, byID: map[saisim.PortID]*line{}, lines: []*line{l}, now: start}
+	p := pump{Config: Config{Chip: r.chip, Start: start}, lines: []*line{l}, now: start}
 	before := time.Now()
 	r.sendTo(t, 0, testFrame(1, 46), 1)
 	waitReady(t, l.socket)
@@ -225,7 +224,7 @@ func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	const frames = batch + 100
 	p := pump{
 		Config: Config{Chip: r.chip, Start: time.Now(), Log: slog.New(slog.DiscardHandler)},
-		byID:   map[saisim.PortID]*line{}, lines: []*line{l}, calls: make(chan func(), 1),
+		lines:  []*line{l}, calls: make(chan func(), 1),
 	}
 	p.look(p.Start)
 	called := 0

@@ -50,6 +50,17 @@ func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
 	return nil
 }
 
+// ReceiveWaiting does Receive for a frame that may have come to the port in the past, if earlier frames have kept it
+// waiting until now.
+func (c *Engine) ReceiveWaiting(id PortID, at Cycle, f *Frame) error {
+	p, n := c.port(id), f.length()
+	if p == nil || at < c.now && p.rxFree.cycle < c.now || n < len(f.Data) || n > maxFrame {
+		return refusal(p, id, at, c.now, f)
+	}
+	c.macs.receive(p, at, f, n)
+	return nil
+}
+
 // ReceiveAll does Receive for many frames. It stops at the first frame that it refuses, and returns the number of
 // accepted frames.
 func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
