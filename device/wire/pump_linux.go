@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tamtam/saisim"
+	"tamtam/swss/tick"
 )
 
 const (
@@ -395,6 +396,9 @@ func (p *pump) flush(l *line) {
 // wait waits for a frame, the chip's next event, or the next look.
 func (p *pump) wait() error {
 	d := lookPeriod
+	if len(p.lines) == 0 {
+		d = tick.Until(time.Now(), unwiredPeriod)
+	}
 	if at, ok := p.Chip.NextEvent(); ok {
 		d = min(d, p.Chip.TrueTime(at).Sub(p.Chip.TrueTime(0))-time.Since(p.Start))
 		if d < spin {
