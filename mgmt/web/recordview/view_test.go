@@ -63,7 +63,8 @@ func TestNew(t *testing.T) {
 		t.Errorf("%+v, want zeros", out)
 	}
 	for _, bad := range [][2]string{{"db|PORT", ""}, {"web|PORT", "Ethernet8"}} {
-		if _, err := New(c.Store, url.Values{"group": {bad[0]}, "object": {bad[1]}}); err == nil || !strings.Contains(err.Error(), "there are") {
+		_, err := New(c.Store, url.Values{"group": {bad[0]}, "object": {bad[1]}})
+		if err == nil || !strings.Contains(err.Error(), "there are") {
 			t.Errorf("%v: %v, want what there is", bad, err)
 		}
 	}
