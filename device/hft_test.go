@@ -149,6 +149,70 @@ func TestHighFrequencyTelemetryFollowsRows(t *testing.T) {
 	}
 }
 
+const streamedPool = `{
+	"PORT": {
+		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
+		"Ethernet1": {"lanes": "1", "speed": "1000", "admin_status": "up"}},
+	"VLAN": {"Vlan10": {"vlanid": "10"}},
+	"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}},
+	"BUFFER_POOL": {"egress": {"type": "egress", "mode": "dynamic", "size": "40000"}},
+	"BUFFER_PROFILE": {"usual": {"pool": "egress", "size": "0", "dynamic_th": "0"}},
+	"BUFFER_QUEUE": {"Ethernet1|0-3": {"profile": "usual"}},
+	"HIGH_FREQUENCY_TELEMETRY_PROFILE": {"p": {"stream_state": "enabled", "poll_interval": "10"}},
+	"HIGH_FREQUENCY_TELEMETRY_GROUP": {
+		"p|BUFFER_POOL": {"object_names": "egress", "object_counters": "CURR_OCCUPANCY_BYTES,WATERMARK_BYTES"}}}`
+
+// A buffer pool streams. One that has to be made again, because its mode changes, ends its group, which begins again
+// with the new one. One that is removed ends its group.
+func TestHighFrequencyTelemetryOfPools(t *testing.T) {
+	s := newStreamed(t, streamedPool)
+	if got := s.session("p|BUFFER_POOL"); !got.Enabled || !slices.Equal(got.Objects, []string{"egress"}) {
+		t.Fatalf("session %+v, want the pool, enabled; problems %+v", got, s.Problems())
+	}
+	for range 20 {
+		s.Send("Ethernet0", devicetest.IPv4Frame(t, 17, devicetest.Payload(1000)))
+	}
+	s.Advance(300 * time.Microsecond)
+	most, last := uint64(0), ""
+	for _, line := range s.records() {
+		var level, watermark uint64
+		if _, err := fmt.Sscanf(line[strings.Index(line, " "):], " egress=%d egress=%d", &level, &watermark); err != nil {
+			t.Fatal(line, err)
+		}
+		if most = max(most, level); watermark < level {
+			t.Errorf("%s: the watermark is below the level", line)
+		}
+		last = line
+	}
+	if most < 10_000 || !strings.Contains(last, " egress=0 egress=") || strings.HasSuffix(last, " egress=0") {
+		t.Errorf("the level is at most %d, and the last record %s; want waiting packets, and in the end none", most, last)
+	}
+	s.Set("BUFFER_POOL|egress", "type", "egress", "mode", "static", "size", "30000")
+	s.Set("BUFFER_PROFILE|usual", "pool", "egress", "size", "0", "static_th", "20000")
+	if p := s.Problems(); len(p) > 0 {
+		t.Errorf("problems %+v", p)
+	}
+	s.session("p|BUFFER_POOL")
+	s.Advance(100 * time.Microsecond)
+	if got := s.records(); len(got) < 9 || !strings.HasSuffix(got[len(got)-1], " egress=0 egress=0") {
+		t.Errorf("records %q of the new pool, want some, without a watermark", got)
+	}
+	s.Delete("BUFFER_QUEUE|Ethernet1|0-3")
+	s.Delete("BUFFER_PROFILE|usual")
+	s.Delete("BUFFER_POOL|egress")
+	s.records()
+	s.Advance(100 * time.Microsecond)
+	if got := s.records(); len(got) > 0 || len(s.Sim().Chip.StreamCounts()) > 0 {
+		t.Errorf("records %q of a pool that is gone", got)
+	}
+	s.Set("BUFFER_POOL|egress", "type", "egress", "mode", "static", "size", "30000")
+	s.session("p|BUFFER_POOL")
+	s.Advance(100 * time.Microsecond)
+	if got := s.records(); len(got) < 9 || len(s.Problems()) > 0 {
+		t.Errorf("records %q of a pool that is there again; problems %+v", got, s.Problems())
+	}
+}
+
 // A restarted syncd has a new chip, and other templates. The session has them before the first record.
 func TestHighFrequencyTelemetryOutlivesRestarts(t *testing.T) {
 	sim := devicetest.NewSim(t, device.SimConfig{Config: configOf(t, streamedPorts)})

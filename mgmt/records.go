@@ -249,7 +249,9 @@ func (f *feed) sendBlock(ctx context.Context, st *stream, g *recordGroup, b *hft
 
 // part returns the part of a group with a layout, and whether the feed sends it for the first time. If the record
 // before had other parts than the one before that, part queues deletes of what the group has no longer.
-func (f *feed) part(ctx context.Context, st *stream, g *recordGroup, of *hftrecords.Layout, at int64) (*recordPart, bool) {
+func (f *feed) part(
+	ctx context.Context, st *stream, g *recordGroup, of *hftrecords.Layout, at int64,
+) (p *recordPart, fresh bool) {
 	if at != g.last {
 		if !slices.Equal(g.parts, g.shown) {
 			st.goneRecords(g.shown, g.parts)
@@ -262,7 +264,8 @@ func (f *feed) part(ctx context.Context, st *stream, g *recordGroup, of *hftreco
 			return p, false
 		}
 	}
-	p, w := &recordPart{layout: of, columns: make([]*tree.Entry, len(of.Columns))}, f.records.watch
+	w := f.records.watch
+	p = &recordPart{layout: of, columns: make([]*tree.Entry, len(of.Columns))}
 	g.parts = append(g.parts, p)
 	r := st.reader.SeenBy(st.view).With(w.Selected)
 	for i, c := range of.Columns {

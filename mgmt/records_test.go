@@ -26,8 +26,9 @@ func newRecordBed(t *testing.T) (*bed, *hfttest.Chip) {
 	c := hfttest.New(t)
 	b := newBed(t, func(cfg *Config) { cfg.Records = c.Store })
 	b.rows(map[string]string{
-		"CONFIG_DB HIGH_FREQUENCY_TELEMETRY_PROFILE|web":    "stream_state=enabled poll_interval=10",
-		"CONFIG_DB HIGH_FREQUENCY_TELEMETRY_GROUP|web|PORT": "object_names=Ethernet0 object_counters=IF_IN_OCTETS,IF_OUT_OCTETS",
+		"CONFIG_DB HIGH_FREQUENCY_TELEMETRY_PROFILE|web": "stream_state=enabled poll_interval=10",
+		"CONFIG_DB HIGH_FREQUENCY_TELEMETRY_GROUP|web|PORT": "object_names=Ethernet0 " +
+			"object_counters=IF_IN_OCTETS,IF_OUT_OCTETS",
 	})
 	return b, c
 }
@@ -137,7 +138,9 @@ func TestRecordsWithoutRedundant(t *testing.T) {
 	web := c.Start("web|PORT", "Ethernet0")
 	web.Sample(0, 1, 2)
 	in, out := hftValue("Ethernet0", "IF_IN_OCTETS"), hftValue("Ethernet0", "IF_OUT_OCTETS")
-	s := b.sampled(hftValues, 10, func(x *gpb.Subscription) { x.SuppressRedundant, x.HeartbeatInterval = true, 1_000_000_000 })
+	s := b.sampled(hftValues, 10, func(x *gpb.Subscription) {
+		x.SuppressRedundant, x.HeartbeatInterval = true, 1_000_000_000
+	})
 	s.wantAt(0, "U "+in+` "1"`, "U "+out+` "2"`)
 	s.want("S")
 	for i := range int64(100_001) {
@@ -153,9 +156,11 @@ func TestRecordsTooFast(t *testing.T) {
 	b, _ := newRecordBed(t)
 	b.sampled(hftValues, 9).wantEnd("InvalidArgument", hftValues, "sample_interval 9µs is below the least, 10µs",
 		"HIGH_FREQUENCY_TELEMETRY_PROFILE|web has poll_interval 10")
-	b.sampled(hftValues, 25).wantEnd("InvalidArgument", "sample_interval 25µs is no multiple of 10µs", "want 20µs or 30µs")
+	b.sampled(hftValues, 25).wantEnd("InvalidArgument", "sample_interval 25µs is no multiple of 10µs",
+		"want 20µs or 30µs")
 	b.rows(map[string]string{"CONFIG_DB HIGH_FREQUENCY_TELEMETRY_PROFILE|web": "poll_interval=0"})
-	b.sampled(hftValues, 500).wantEnd("InvalidArgument", "below the least, 1ms", "has poll_interval 0, and 1000 is the default")
+	b.sampled(hftValues, 500).wantEnd("InvalidArgument", "below the least, 1ms",
+		"has poll_interval 0, and 1000 is the default")
 	newBed(t, nil).sampled(hftValues, 0).wantEnd("FailedPrecondition", "start mgmtd with --hft")
 }
 

@@ -29,6 +29,8 @@ var benches = []struct {
 	{"asic", "packets per second of the simulated chip, the cost of each feature, and the time of each part", bench.ASIC},
 	{"drops", "cost of a drop monitor and of recording for the chip, compared with the same packets without", bench.Drops},
 	{"sflow", "cost of sampling and of drop reports for the chip, compared with the same packets without", bench.SFlow},
+	{"hft", "high-frequency telemetry of 64 ports: its cost for the chip, and how regularly live records arrive",
+		bench.HFT},
 	{"altmark", "--groups flows with alternate marking: rules, configuration, reading a period, packets per second",
 		bench.AltMark},
 	{"flymon", "CMU groups: packets per second, the cost of a CMU, and the time until a task counts", bench.FlyMon},
@@ -93,7 +95,7 @@ func newBench() *cobra.Command {
 	c.Flags().IntVar(&o.Most, "routes", 100_000,
 		"routes: maximum number; a tenth and a hundredth are measured, too; asic: maximum number of rules, flows and routes")
 	c.Flags().DurationVar(&o.Duration, "duration", time.Second,
-		"asic, drops, sflow, altmark, flymon, tablerecord: minimum time of each measurement")
+		"asic, drops, sflow, hft, altmark, flymon, tablerecord: minimum time of each measurement")
 	c.Flags().StringVar(&profile, "profile", "", "`FILE` for a profile of the processor time, for go tool pprof and "+
 		"go build -pgo; the samples of asic have the label load")
 	return c

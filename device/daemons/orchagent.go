@@ -271,7 +271,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 		return fmt.Errorf("IFA: %w", err)
 	}
 	o.streams = hftel.New(hftel.Config{
-		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Switch: o.ports.Switch(), Whole: whole,
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Pools: o.qos, Switch: o.ports.Switch(), Whole: whole,
 	})
 	o.tam = []tamOrch{ts, am, fm, o.rec, dm, ia}
 	if err := features.Publish(ctx); err != nil {

@@ -57,8 +57,8 @@ func New(cfg Config) (*Server, error) {
 	var err error
 	s.page, err = web.New(web.Config{
 		Title: "a switch", Note: "The page of one switch.", Store: r, Switches: r, Topology: r, Counters: r, Own: true,
-		Enter: s.enter,
-		Now:   cfg.Now, Lacks: lacks(),
+		Enter: s.enter, Records: cfg.Engine.Records(),
+		Now: cfg.Now, Lacks: lacks(),
 	})
 	if err != nil {
 		return nil, err

@@ -303,10 +303,14 @@ func perThousand(allocations, packets uint64) float64 {
 // beside alternates a load with another one that is a part of it. The fastest tenth of the rounds of each counts, since
 // other programs can only slow it down.
 func (b *chipBench) beside(name string, without, with chipload.Load) {
-	const turn = 6400
+	b.besideFor(6400, name, without, with)
+}
+
+// besideFor does so in rounds of some packets.
+func (b *chipBench) besideFor(turn int, name string, without, with chipload.Load) {
 	feeds := [2]*chipload.Feed{}
 	for i, l := range []chipload.Load{without, with} {
-		feeds[i] = b.feed(l, saisim.KeptDrops+5*turn)
+		feeds[i] = b.feed(l, saisim.KeptDrops+32_000)
 	}
 	if b.err != nil {
 		return
@@ -333,7 +337,7 @@ func (b *chipBench) beside(name string, without, with chipload.Load) {
 		for _, x := range all[:most] {
 			sum += x
 		}
-		return turn * float64(most) * 1e3 / max(1, sum)
+		return float64(turn*most) * 1e3 / max(1, sum)
 	}
 	reference, load := mpps(took[0]), mpps(took[1])
 	b.add(name+": without", reference, "Mpps")

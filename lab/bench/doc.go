@@ -1,7 +1,7 @@
 // Package bench measures tamtam on the machine that it runs on, for "tamtam bench". [Config] measures how soon a change
 // of configuration is in the chip, through every daemon. [Sessions] and [Routes] measure the cost of sessions and
-// routes for a switch. [ASIC], [Drops], [SFlow], [AltMark], [FlyMon] and [TableRecord] measure the packet rate of the
-// simulated chip, and the cost of each feature. [Deployments] measures how soon a measurement task counts.
+// routes for a switch. [ASIC], [Drops], [SFlow], [HFT], [AltMark], [FlyMon] and [TableRecord] measure the packet rate
+// of the simulated chip, and the cost of each feature. [Deployments] measures how soon a measurement task counts.
 //
 // This package holds the clocks. The loads of the chip are in lab/bench/chipload. The measured code belongs to its own
 // packages.

@@ -86,6 +86,13 @@ func onSwitch[T any](ctx context.Context, addr string, syncd func(context.Contex
 		return nil, err
 	}
 	defer r.Close()
+	return onRedis(ctx, r, syncd, measure)
+}
+
+// onRedis does so with an open Redis.
+func onRedis[T any](ctx context.Context, r *swss.Redis, syncd func(context.Context, *swss.Redis) error,
+	measure func(context.Context, *swss.Redis) ([]T, error),
+) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	runCtx, stop := context.WithCancel(ctx)

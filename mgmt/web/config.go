@@ -7,6 +7,7 @@ import (
 
 	"tamtam/collector/alarm"
 	"tamtam/collector/result"
+	"tamtam/mgmt/hftrecords"
 	"tamtam/mgmt/web/rows"
 )
 
@@ -30,6 +31,8 @@ type Config struct {
 	Switches Switches
 	// Counters returns the counters of ports over time. It is nil if they are unknown.
 	Counters Counters
+	// Records are those of high-frequency telemetry. Nil means that there is no view of them.
+	Records *hftrecords.Store
 	// Scanner answers questions about more rows than the page can hold; nil means that there is no view of them.
 	Scanner result.Scanner
 	// Alarms are the alarm rules of alternate marking; nil means no alarms, and no view of them.

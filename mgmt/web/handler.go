@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"tamtam/mgmt/web/recordview"
 	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
@@ -48,6 +50,10 @@ type Page struct {
 func New(cfg Config) (*Page, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Records == nil {
+		cfg.Lacks = maps.Collect(maps.All(cfg.Lacks)) // a copy
+		cfg.Lacks["/records"] = "the page of a switch has the records of its high-frequency telemetry."
 	}
 	p := &Page{cfg: cfg, text: map[string]*template.Template{}, busy: make(chan struct{}, mostRequests)}
 	p.cache.store, p.cache.now = cfg.Store, time.Now
@@ -106,6 +112,11 @@ var views = []view{
 		true, []rows.RowKind{rows.MarkRows}, (*Page).periods},
 	{"/alarms", "alarms", "Alarms of alternate marking", "Alarms", []string{"since", "page"},
 		false, []rows.RowKind{rows.MarkRows}, (*Page).alarms},
+	{"/records", "records", "High-frequency telemetry", "Records", []string{"since", "group", "object"},
+		false, nil, func(p *Page, q *request) (any, error) {
+			v, err := recordview.New(p.cfg.Records, q.values)
+			return v, found(err)
+		}},
 	{storedPath, "stored", "Stored rows", "Stored", []string{"since", "kind", "show", "page"},
 		true, []rows.RowKind{rows.StampRows, rows.DropRows}, (*Page).stored},
 	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
@@ -133,6 +144,14 @@ func wrong(format string, args ...any) error {
 
 func missing(format string, args ...any) error {
 	return &problem{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+
+// found returns the problem that something requested does not exist, or nil.
+func found(err error) error {
+	if err != nil {
+		return missing("%v", err)
+	}
+	return nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -188,6 +207,9 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Cache-Control", "max-age=300")
 		http.ServeFileFS(w, r, static, "static"+r.URL.Path)
 		return nil
+	}
+	if r.URL.Path == "/records.json" && p.cfg.Records != nil {
+		return found(recordview.Serve(w, r, p.cfg.Records))
 	}
 	path, format := r.URL.Path, ""
 	if dot := strings.LastIndexByte(path, '.'); dot >= 0 && formats[path[dot:]] != "" {

@@ -77,6 +77,7 @@ func (o *Orch) build(ctx context.Context, g *group, w *wanted) error {
 			schema.HFTPort:          sai.TAMTelTypeAttrSwitchEnablePortStats,
 			schema.HFTQueue:         sai.TAMTelTypeAttrSwitchEnableOutputQueueStats,
 			schema.HFTPriorityGroup: sai.TAMTelTypeAttrSwitchEnableMmuStats,
+			schema.HFTBufferPool:    sai.TAMTelTypeAttrSwitchEnableMmuStats,
 		}[w.group]
 		attrs := []sai.Attr{
 			{ID: sai.TAMTelTypeAttrTAMTelemetryType, Value: sai.TAMTelemetryTypeCounterSubscription},

@@ -1,10 +1,11 @@
 // Package hftel makes the rows of high-frequency telemetry in APPL_DB into SAI TAM objects. The ASIC then streams
-// statistics of ports, queues and priority groups. A group that streams has a row in
+// statistics of ports, queues, priority groups and buffer pools. A group that streams has a row in
 // HIGH_FREQUENCY_TELEMETRY_SESSION_TABLE of STATE_DB, from which readers get the templates and the names of objects, as
 // in SONiC.
 //
 // A group changes without a pause: its next configuration is prepared while the present one streams. Readers get the
-// templates before the first record that needs them, and a label never belongs to another object.
+// templates before the first record that needs them, and a label never belongs to another object. Only a pool that had
+// to be made again, because its type or mode has changed, ends its group, which then begins again.
 //
 // What belongs here: these objects, and the states of streams. Formats of records do not: the ASIC encodes them.
 package hftel
@@ -34,12 +35,22 @@ type Ports interface {
 	Changes() *orch.Topic[[]string]
 }
 
+// Pools is the view of buffer pools that the orch needs. qosorch implements it.
+type Pools interface {
+	// Pool returns a buffer pool's object.
+	Pool(name string) (oid sai.OID, ok bool)
+	// PoolChanges publishes the names of pools that were created, are another object now, or are about to be removed.
+	// Former objects are no longer found and must be released immediately.
+	PoolChanges() *orch.Topic[[]string]
+}
+
 // Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
+	Pools  Pools
 	Switch sai.OID
 	Whole  *feature.SwitchTAM
 }
@@ -50,6 +61,7 @@ type Orch struct {
 	log      *slog.Logger
 	ledger   *orch.Ledger
 	ports    Ports
+	pools    Pools
 	sessions *swss.Table
 	applied  bool // whether the view of the ASIC is complete
 	can      map[sai.ObjectType]map[sai.StatID]time.Duration
@@ -62,7 +74,7 @@ type Orch struct {
 // New registers the handlers on the daemon.
 func New(cfg Config) *Orch {
 	o := &Orch{
-		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, pools: cfg.Pools,
 		sessions: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateHFTSession),
 		can:      map[sai.ObjectType]map[sai.StatID]time.Duration{}, parts: map[partsOf]sai.OIDs{},
 		chain:  chain{api: cfg.SAI, sw: cfg.Switch, whole: cfg.Whole, telemetry: map[string]*telemetry{}},
@@ -70,7 +82,9 @@ func New(cfg Config) *Orch {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppHFTProfile}, orch.LedgerTable{Name: schema.AppHFTGroup})
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
+	for _, changes := range []*orch.Topic[[]string]{cfg.Ports.Changes(), cfg.Pools.PoolChanges()} {
+		changes.Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
+	}
 	cfg.Daemon.OnFlush(func() { // sessions are written again
 		o.stale = true
 		for _, g := range o.groups {
@@ -230,11 +244,16 @@ func (o *Orch) streamed(ctx context.Context, t sai.ObjectType) (map[sai.StatID]t
 
 // object returns the object of a name.
 func (o *Orch) object(ctx context.Context, group, name string) (sai.OID, error) {
+	if group == schema.HFTBufferPool {
+		oid, there := o.pools.Pool(name)
+		if !there {
+			return 0, orch.Wait("buffer pool", name, "")
+		}
+		return oid, nil
+	}
 	port, number, _ := strings.Cut(name, "|")
 	oid, _, there := o.ports.Port(port)
 	switch {
-	case group == schema.HFTBufferPool:
-		return 0, fmt.Errorf("%s: tamtam's orchagent streams no statistics of buffer pools", name)
 	case !there:
 		return 0, orch.Wait("port", port, "")
 	case group == schema.HFTPort:
@@ -314,6 +333,12 @@ func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error 
 // bring makes a group as it is wanted.
 func (o *Orch) bring(ctx context.Context, key string, w *wanted) error {
 	g := o.groups[key]
+	if g != nil && w.group == schema.HFTBufferPool && replaced(g.columns, w.columns) {
+		if err := o.end(ctx, g); err != nil {
+			return err
+		}
+		g = nil
+	}
 	if g == nil {
 		g = &group{profile: w.profile}
 		o.groups[key] = g
@@ -328,6 +353,15 @@ func (o *Orch) bring(ctx context.Context, key string, w *wanted) error {
 		return o.prepare(ctx, g, w.columns)
 	}
 	return o.follow(ctx, key, g, w)
+}
+
+// replaced reports whether a name is that of another object now.
+func replaced(was, now []column) bool {
+	of := map[string]sai.OID{}
+	for _, c := range was {
+		of[c.name] = c.of
+	}
+	return slices.ContainsFunc(now, func(c column) bool { oid, there := of[c.name]; return there && oid != c.of })
 }
 
 // dropStale removes the sessions that no group has.

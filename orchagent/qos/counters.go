@@ -149,8 +149,19 @@ func (c *counts) removePort(port string, q *portQueues) {
 	}
 }
 
+// Pool returns a buffer pool's object.
+func (o *Orch) Pool(name string) (oid sai.OID, ok bool) {
+	oid, ok = o.counts.pools[name]
+	return oid, ok
+}
+
+// PoolChanges publishes the names of pools that were created, are another object now, or are about to be removed. The
+// former objects are no longer found and must be released immediately.
+func (o *Orch) PoolChanges() *orch.Topic[[]string] { return &o.poolChanges }
+
 // countPools counts the pools of the plan, and no others. A pool that was recreated is another object.
-func (o *Orch) countPools(p *plan) {
+func (o *Orch) countPools(ctx context.Context, p *plan) {
+	var changed []string
 	now, kind := map[string]sai.OID{}, &o.counts.kinds[poolKind]
 	for k := range o.objects {
 		if k.Table != schema.AppBufferPool {
@@ -163,14 +174,19 @@ func (o *Orch) countPools(p *plan) {
 	for name, oid := range o.counts.pools {
 		if now[name] != oid {
 			kind.remove(name, oid)
+			changed = append(changed, name)
 		}
 	}
 	for name, oid := range now {
 		if o.counts.pools[name] != oid {
 			kind.add(name, oid)
+			changed = append(changed, name)
 		}
 	}
-	o.counts.pools = now
+	if o.counts.pools = now; len(changed) > 0 {
+		slices.Sort(changed)
+		o.poolChanges.Publish(ctx, slices.Compact(changed))
+	}
 }
 
 // counters maintains the maps of one kind of objects in COUNTERS_DB, and which of them are polled. Changes are

@@ -65,7 +65,10 @@ type Orch struct {
 	queues  map[string]*portQueues
 	unread  map[string]error // why the queues or priority groups of a port are unknown
 	counts  *counts
-	period  time.Duration // after which the periodic watermarks begin again
+	// poolChanges publishes what PoolChanges describes.
+	poolChanges orch.Topic[[]string]
+
+	period time.Duration // after which the periodic watermarks begin again
 }
 
 // An object is the object of a row in the ASIC, with its attributes.
@@ -127,7 +130,7 @@ func (o *Orch) pass(ctx context.Context) error {
 		p := o.plan()
 		o.makeObjects(ctx, p)
 		o.bind(ctx, p)
-		o.countPools(p)
+		o.countPools(ctx, p)
 		if o.collect(ctx, p) {
 			o.ledger.Freed()
 		}

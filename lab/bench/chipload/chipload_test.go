@@ -2,6 +2,7 @@ package chipload
 
 import (
 	"testing"
+	"time"
 
 	"tamtam/saisim"
 )
@@ -38,6 +39,7 @@ func TestLoads(t *testing.T) {
 	loads := map[string]Load{
 		"1,500 bytes":                {Size: 1500, Pause: 4},
 		"in priority groups":         {Accounts: true},
+		"streamed":                   {Ports: 64, Pause: PauseFor(64, 0.1), Streamed: 10 * time.Microsecond},
 		"100,000 routes":             {Routes: 100_000},
 		"ECMP":                       {Routes: 1024, ECMP: true},
 		"10,000 flows marked":        {Flows: 10_000, Marked: true},

@@ -23,6 +23,7 @@ type Feed struct {
 	// Numbers of samples and drops that the listeners received.
 	sampled, reported uint64
 	batch             [64]saisim.Arrival
+	streamed
 }
 
 // New creates the chip of a load, and configures it.
@@ -30,6 +31,9 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 	p := profile.Default()
 	p.ACL.Entries, p.ACL.TableEntries, p.ACL.Counters, p.FDB = 1<<17+1, 1<<17+1, 1<<17, 1<<18
 	p.IPv4Routes = 1 << 18
+	if l.Ports > 0 {
+		p = WithPorts(p, l.Ports)
+	}
 	chip, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)})
 	if err != nil {
 		return nil, err
@@ -93,6 +97,10 @@ func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	if l.Reported {
 		t.report()
 	}
+	if l.Streamed > 0 {
+		s.stream(key, ports, l.Streamed)
+		t.streamsFrom = t.chip.Now()
+	}
 	s.addTasks(l)
 	if l.Sketch && s.err == nil {
 		s.err = t.loadSketch()
@@ -152,6 +160,7 @@ func (t *Feed) Send(n int) error {
 		}
 		t.chip.Advance(now + saisim.Cycle(len(batch)*(1+t.load.Pause)))
 		n -= len(batch)
+		t.collect()
 	}
 	return nil
 }
@@ -168,6 +177,9 @@ func (t *Feed) Check() error {
 	}
 	if b := t.chip.FrameCounts(); t.sent != want || !b.Balanced() {
 		return fmt.Errorf("%+v: %d packets left, want %d of %d; books %+v", t.load, t.sent, want, t.next, b)
+	}
+	if err := t.checkRecords(); err != nil {
+		return err
 	}
 	return t.checkSamples()
 }

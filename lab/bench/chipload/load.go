@@ -1,6 +1,9 @@
 package chipload
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // A Load is a chip and the traffic through it. The zero value is VLAN forwarding between 32 hosts, of frames of 64
 // bytes on the wire.
@@ -11,6 +14,7 @@ type Load struct {
 	Flows  int  // number of hosts; zero means one per port
 	Size   int  // bytes per frame, with FCS; zero means 64
 	Pause  int  // extra cycles between two packets
+	Ports  int  // number of ports; zero means 32
 
 	Routes int  // number of routes; the ports are then router interfaces, and packets go to each route
 	ECMP   bool // the routes lead to all ports
@@ -22,6 +26,8 @@ type Load struct {
 
 	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
 	Monitor Monitor // mode of the drop monitor; reports leave by the last port
+
+	Streamed time.Duration // interval of a stream of statistics of all ports; zero means none
 
 	OneIn    uint32 // one packet in this many is sampled as it comes in; zero means no port is sampled
 	Reported bool   // a listener receives each drop, as with sFlow
