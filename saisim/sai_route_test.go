@@ -477,3 +477,24 @@ func TestSAIHash(t *testing.T) {
 	d.wantStatus("a third hash", err, sai.StatusInsufficientResources)
 	d.refuseRemove(sai.StatusNotSupported, hash)
 }
+
+// Bits of a prefix behind its length do not count, so there is one route for 10.9.0.0/24 and 10.9.0.1/24.
+func TestSAIRouteWithHostBits(t *testing.T) {
+	d := newDUT(t)
+	routedWorld(0, 1, 2)(d)
+	d.neighbor(1, at4(1, 5), 5)
+	out := func() int { return len(d.send(in(toFar4)...)) }
+	far := netip.AddrFrom4([4]byte(toFar4[30:34]))
+	route := d.route(netip.PrefixFrom(far, 16).String(), d.nextHop(1, at4(1, 5)))
+	if out() != 1 {
+		t.Error("a route with bits behind its length does not forward")
+	}
+	twin := route.Entry.(sai.RouteEntry)
+	twin.Dest = netip.PrefixFrom(far, 16).Masked()
+	err := d.CreateEntry(d.Context(), twin, attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop))
+	d.wantStatus("the same prefix without these bits", err, sai.StatusItemAlreadyExists)
+	if err := d.Remove(d.Context(), route); err != nil || out() != 0 {
+		t.Errorf("without the route: %v", err)
+	}
+	d.entry(twin, attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)...)
+}
