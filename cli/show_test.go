@@ -111,6 +111,8 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 			`"debug-counter-capabilities":{"capability":[{"type":"PORT_INGRESS_DROPS","state":{"type":"PORT_INGRESS_DROPS"}}]}}`)
 	s.server.load(t, `{"high-frequency-telemetry":{"groups":{"group":[{"profile":"p","type":"PORT",`+
 		`"state":{"profile":"p","type":"PORT"}}]}}}`)
+	s.server.load(t, `{"switch-hash":{"state":{"ecmp-field":["SRC_IP"]},"capabilities":{"state":{"field":["SRC_IP"]}}},`+
+		`"tunnels":{"tunnel":[{"name":"t","state":{"name":"t","type":"IPINIP"}}]}}`)
 	s.server.load(t, `{"sflow":{"state":{"status":"active"}}}`)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t,

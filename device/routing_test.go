@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -335,5 +336,31 @@ func TestLearnedAddresses(t *testing.T) {
 	}
 	if f := r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09"); f["type"] != "static" {
 		t.Errorf("the static address: %v", f)
+	}
+}
+
+// The route of a row with bits behind the prefix's length is that of the prefix, as in SONiC. Addresses of interfaces
+// keep these bits.
+func TestRouteWithHostBits(t *testing.T) {
+	r := newRouted(t)
+	r.config("STATIC_ROUTE|10.9.0.0/16", nil)
+	r.config("STATIC_ROUTE|10.9.3.1/16", swss.FieldValues{"nexthop": "10.2.0.2"})
+	const want = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > "
+	to := func(dst string) {
+		t.Helper()
+		got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", dst, 64, 1))
+		if len(got) != 1 || describe(got[0]) != want+dst+" ttl 63" {
+			t.Errorf("%d frames to %s", len(got), dst)
+		}
+	}
+	to("10.9.0.1")
+	row := []swss.Pair{{Field: "nexthop", Value: "10.2.0.2"}, {Field: "ifname", Value: "Ethernet2"}}
+	devicetest.NoError(t, swss.NewProducerState(r.Redis.DB(swss.ApplDB), schema.AppRoute).Set(t.Context(), "10.5.0.1/24",
+		row))
+	devicetest.RunUntilIdle(t, r.Sim)
+	to("10.5.0.9")
+	keys := r.Redis.DB(swss.ApplDB).Client().Keys(t.Context(), "INTF_TABLE:Vlan10:*").Val()
+	if !slices.Contains(keys, "INTF_TABLE:Vlan10:10.0.0.1/24") {
+		t.Errorf("addresses: %v", keys)
 	}
 }

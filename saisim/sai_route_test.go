@@ -2,6 +2,7 @@ package saisim_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"tamtam/sai"
@@ -443,8 +444,9 @@ func TestSAIHash(t *testing.T) {
 	}
 	const list = sai.HashAttrNativeHashFieldList
 	fields := need(d.EnumCapability(d.Context(), list))(t)
-	if got := d.get(hash, list).(sai.Enums); len(got) != len(fields) || len(got) != 8 {
-		t.Errorf("the hash has the fields %v, of %v; want all", got, fields)
+	if got := d.get(hash, list).(sai.Enums); len(got) != 8 || len(fields) != 9 || slices.Contains(got,
+		sai.NativeHashFieldInPort) {
+		t.Errorf("the hash has the fields %v, of %v; want all but the ingress port", got, fields)
 	}
 	// ports returns the number of ports by which packets with 16 destination ports leave.
 	ports := func() int {
@@ -464,6 +466,8 @@ func TestSAIHash(t *testing.T) {
 		{"all fields", sai.Enums(fields), 2},
 		{"addresses only", sai.Enums{sai.NativeHashFieldSrcIP, sai.NativeHashFieldDstIP}, 1},
 		{"L4 destination port only", sai.Enums{sai.NativeHashFieldL4DstPort}, 2},
+		{"the ingress port only", sai.Enums{sai.NativeHashFieldInPort}, 1},
+		{"the ingress port and L4 destination port", sai.Enums{sai.NativeHashFieldInPort, sai.NativeHashFieldL4DstPort}, 2},
 		{"nothing", sai.Enums{}, 1},
 	} {
 		d.set(hash, list, tt.list)
@@ -471,9 +475,30 @@ func TestSAIHash(t *testing.T) {
 			t.Errorf("%s: packets leave by %d ports, want %d", tt.what, n, tt.want)
 		}
 	}
-	err := d.Set(d.Context(), hash, sai.Attr{ID: list, Value: sai.Enums{sai.NativeHashFieldInPort}})
+	err := d.Set(d.Context(), hash, sai.Attr{ID: list, Value: sai.Enums{sai.NativeHashFieldVLANID}})
 	d.wantStatus("a field that is not hashed", err, sai.StatusNotSupported)
 	_, err = d.Create(d.Context(), sai.ObjectTypeHash, nil)
 	d.wantStatus("a third hash", err, sai.StatusInsufficientResources)
 	d.refuseRemove(sai.StatusNotSupported, hash)
+}
+
+// Bits of a prefix behind its length do not count, so there is one route for 10.9.0.0/24 and 10.9.0.1/24.
+func TestSAIRouteWithHostBits(t *testing.T) {
+	d := newDUT(t)
+	routedWorld(0, 1, 2)(d)
+	d.neighbor(1, at4(1, 5), 5)
+	out := func() int { return len(d.send(in(toFar4)...)) }
+	far := netip.AddrFrom4([4]byte(toFar4[30:34]))
+	route := d.route(netip.PrefixFrom(far, 16).String(), d.nextHop(1, at4(1, 5)))
+	if out() != 1 {
+		t.Error("a route with bits behind its length does not forward")
+	}
+	twin := route.Entry.(sai.RouteEntry)
+	twin.Dest = netip.PrefixFrom(far, 16).Masked()
+	err := d.CreateEntry(d.Context(), twin, attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop))
+	d.wantStatus("the same prefix without these bits", err, sai.StatusItemAlreadyExists)
+	if err := d.Remove(d.Context(), route); err != nil || out() != 0 {
+		t.Errorf("without the route: %v", err)
+	}
+	d.entry(twin, attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)...)
 }

@@ -89,6 +89,7 @@ type Switch struct {
 type Hashing struct {
 	Seed      uint32
 	Without   HashFields // fields that it leaves out; zero means none
+	InPort    bool       // true if it also covers the port where the packet arrived
 	Algorithm HashAlgorithm
 }
 

@@ -27,7 +27,7 @@ func (c *bridge) member(l *lag, pk *packet) *port {
 	if n == 0 {
 		return nil
 	}
-	return l.active[hashOf(&pk.h, &c.lagHash, saltLAG)%n]
+	return l.active[hashOf(&pk.h, pk.in, &c.lagHash, saltLAG)%n]
 }
 
 // forward finds the destination of a packet by its destination address.

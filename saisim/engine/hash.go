@@ -33,7 +33,8 @@ import (
 // without rewrites.
 //
 // A field that a HASH object of the switch does not list is 0: for LAGs and for next hop groups, not for programs.
-// These hash by CRC.
+// These hash by CRC. If the list has the ingress port, the first x is also exclusive or (port+1)<<17, with the number
+// of the physical port, 65535 for the CPU.
 //
 // seed is SAI_SWITCH_ATTR_LAG_DEFAULT_HASH_SEED, or _ECMP_. salt is 0 for LAGs, 1 for next hop groups. A LAG chooses
 // member hash mod n of its n active members in the order of their ports.
@@ -43,11 +44,16 @@ const (
 )
 
 // isUsual reports whether [usualHash] has the hash for packets that it can hash.
-func isUsual(by *config.Hashing) bool { return by.Without == 0 && by.Algorithm == config.HashCRC }
+func isUsual(by *config.Hashing) bool {
+	return by.Without == 0 && !by.InPort && by.Algorithm == config.HashCRC
+}
 
-// hashOf returns the hash of a packet's flow for LAGs or next hop groups.
-func hashOf(h *headers, by *config.Hashing, salt uint64) uint32 {
+// hashOf returns the hash of a packet's flow for LAGs or next hop groups. in is the port where it arrived.
+func hashOf(h *headers, in PortID, by *config.Hashing, salt uint64) uint32 {
 	h, start := h.without(by.Without), uint64(by.Seed)<<32|salt
+	if by.InPort {
+		start ^= (uint64(in) + 1) << 17
+	}
 	if by.Algorithm == config.HashCRC {
 		return flowHash(h, start)
 	}

@@ -328,7 +328,7 @@ func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 		return drop.TTL, true
 	}
 	if e.group != nil {
-		return c.router.toHop(pk, e.group.choose(hashOf(h, &c.router.ecmpHash, saltECMP))), true
+		return c.router.toHop(pk, e.group.choose(hashOf(h, pk.in, &c.router.ecmpHash, saltECMP))), true
 	}
 	return c.router.toHop(pk, e.hop), true
 }

@@ -69,7 +69,7 @@ func (c *router) byRoute(pk *packet, vr *virtualRouter, v4 bool) drop.Reason {
 	case destHop:
 		return c.toHop(pk, d.hop)
 	case destGroup:
-		return c.toHop(pk, d.group.choose(hashOf(h, &c.ecmpHash, saltECMP)))
+		return c.toHop(pk, d.group.choose(hashOf(h, pk.in, &c.ecmpHash, saltECMP)))
 	case destSubnet:
 		return c.noNeighbor(pk, d.rif)
 	}

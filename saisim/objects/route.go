@@ -16,7 +16,7 @@ func (rt *router) routeKind() *kind {
 		row: func(o *object) (config.Row, error) {
 			k := o.key.Entry.(sai.RouteEntry)
 			r := config.Route{
-				Router: config.ID(k.VR), Prefix: k.Dest, Action: o.does(sai.RouteEntryAttrPacketAction),
+				Router: config.ID(k.VR), Prefix: k.Dest.Masked(), Action: o.does(sai.RouteEntryAttrPacketAction),
 				NextHop: o.refID(sai.RouteEntryAttrNextHopID),
 			}
 			return r, rt.checkNextHop(sai.OID(r.NextHop))
@@ -31,13 +31,20 @@ func (rt *router) routeKind() *kind {
 	}
 }
 
+// createRoute accepts a prefix with bits behind its length, which do not count. SONiC makes such routes.
 func (rt *router) createRoute(o *object) error {
-	p := o.key.Entry.(sai.RouteEntry).Dest
+	k := o.key.Entry.(sai.RouteEntry)
+	p := k.Dest
 	bad := func(s sai.Status, format string, args ...any) error {
 		return refuse("create", sai.ObjectTypeRouteEntry, 0, s, format, args...)
 	}
-	if !p.IsValid() || p != p.Masked() {
-		return bad(sai.StatusInvalidParameter, "prefix %s, want one without bits behind its length", p)
+	if !p.IsValid() {
+		return bad(sai.StatusInvalidParameter, "prefix %s, want one whose length fits its address", p)
+	}
+	at := config.Key{Table: config.RouteTable, ID: config.ID(k.VR), Of: p.Masked()}
+	if _, there := rt.tables[config.RouteTable][at]; there {
+		return bad(sai.StatusItemAlreadyExists, "prefix %s, want one that differs from that of every other route: bits "+
+			"behind the length do not count", p)
 	}
 	if *rt.routesUsed(p) >= rt.maxRoutes(p) {
 		return bad(sai.StatusTableFull, "all %d routes are in use", rt.maxRoutes(p))

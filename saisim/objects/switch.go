@@ -105,15 +105,9 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
 		PreIngressACL: o.refID(sai.SwitchAttrPreIngressACL),
 
-		TAMs: o.refIDs(sai.SwitchAttrTAMObjectID),
-		LAGHash: config.Hashing{
-			Seed: uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)), Without: unhashed(s.lagHash),
-			Algorithm: config.HashAlgorithm(o.enum(sai.SwitchAttrLAGDefaultHashAlgorithm)),
-		},
-		ECMPHash: config.Hashing{
-			Seed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)), Without: unhashed(s.ecmpHash),
-			Algorithm: config.HashAlgorithm(o.enum(sai.SwitchAttrEcmpDefaultHashAlgorithm)),
-		},
+		TAMs:     o.refIDs(sai.SwitchAttrTAMObjectID),
+		LAGHash:  hashing(o, s.lagHash, sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrLAGDefaultHashAlgorithm),
+		ECMPHash: hashing(o, s.ecmpHash, sai.SwitchAttrEcmpDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashAlgorithm),
 	}
 	if s.cpu != nil {
 		r.CPU = s.cpu.id()
@@ -251,8 +245,8 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 	return facts
 }
 
-// hashFields returns the fields of the flow hash. An IP packet has addresses, protocol and ports, any other frame
-// EtherType and MAC addresses.
+// hashFields returns the fields of the flow hash that a hash has from the start. An IP packet has addresses, protocol
+// and ports, any other frame EtherType and MAC addresses.
 func hashFields() []sai.Enum {
 	return []sai.Enum{
 		sai.NativeHashFieldSrcIP, sai.NativeHashFieldDstIP, sai.NativeHashFieldIPProtocol,
@@ -267,7 +261,9 @@ func (s *Store) hashKind() *kind {
 	return &kind{
 		max:   2,
 		attrs: []sai.AttrID{sai.HashAttrNativeHashFieldList},
-		enums: map[sai.AttrID][]sai.Enum{sai.HashAttrNativeHashFieldList: hashFields()},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.HashAttrNativeHashFieldList: append(hashFields(), sai.NativeHashFieldInPort),
+		},
 		set: func(o *object, a sai.Attr) error {
 			o.put(a)
 			return s.putRow(s.kinds[sai.ObjectTypeSwitch], s.sw)
@@ -276,16 +272,18 @@ func (s *Store) hashKind() *kind {
 	}
 }
 
-// unhashed returns the fields that a HASH object does not list.
-func unhashed(o *object) (fields config.HashFields) {
+// hashing returns the hash of a HASH object, with attributes of the switch. The object is nil before it exists.
+func hashing(sw, o *object, seed, algorithm sai.AttrID) config.Hashing {
+	h := config.Hashing{Seed: uint32(sw.number(seed)), Algorithm: config.HashAlgorithm(sw.enum(algorithm))}
 	if o == nil {
-		return 0
+		return h
 	}
 	list, _ := o.attr(sai.HashAttrNativeHashFieldList).(sai.Enums)
 	for i, f := range hashFields() {
 		if !slices.Contains(list, f) {
-			fields |= 1 << i
+			h.Without |= 1 << i
 		}
 	}
-	return fields
+	h.InPort = slices.Contains(list, sai.NativeHashFieldInPort)
+	return h
 }

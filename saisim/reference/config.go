@@ -125,7 +125,7 @@ func (conf *settings) mode(vid uint16, bp config.ID) (config.Tagging, bool) {
 
 // chooseMember returns the port by which a LAG sends a packet, and false if none is up. Among the ports that are up, in
 // order, it is the one at the flow's hash.
-func (conf *settings) chooseMember(lag config.ID, h headers) (config.ID, bool) {
+func (conf *settings) chooseMember(lag config.ID, pk *packet) (config.ID, bool) {
 	var active []config.ID
 	for _, m := range conf.lags[lag].Members {
 		if p := conf.portByID[m.Port]; up(p) && !m.EgressDisabled {
@@ -135,7 +135,7 @@ func (conf *settings) chooseMember(lag config.ID, h headers) (config.ID, bool) {
 	if len(active) == 0 {
 		return config.None, false
 	}
-	return active[h.hashed(conf.Switch.LAGHash, 0)%uint32(len(active))], true
+	return active[pk.hashed(conf.Switch.LAGHash, 0)%uint32(len(active))], true
 }
 
 // flooded returns the bridge ports of a VLAN in the order of their copies: ports, then LAGs by their first member.

@@ -58,7 +58,7 @@ func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	o.mirror, o.asked, o.queue, o.depth, o.own, o.behind = m, false, 0, 0, nil, false
 	to, ok := m.Monitor, true
 	if _, lag := c.conf.lags[to]; lag {
-		to, ok = c.conf.chooseMember(to, o.h)
+		to, ok = c.conf.chooseMember(to, o.packet)
 	}
 	if !ok {
 		c.lose(c.portAt(o.in), &o, drop.NoLAGMember)

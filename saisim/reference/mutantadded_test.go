@@ -18,6 +18,8 @@ var addedMutants = []mutant{
 	{"packets of all colours are green in queues", "tm/port.go", "w := &q.WRED[colour]", "w := &q.WRED[Green]"},
 	{"counters of traps count bytes without FCS", "engine/trap.go", "n.Bytes += bytes", "n.Bytes += bytes - 4"},
 	{"LAGs and groups hash all fields", "engine/hash.go", "h, start := h.without(by.Without),", "h, start := h,"},
+	{"a hash forgets the ingress port", "engine/hash.go", "if by.InPort {", "if false {"},
+	{"usual packets ignore the ingress port", "engine/hash.go", "by.Without == 0 && !by.InPort &&", "by.Without == 0 &&"},
 	{"the upper half of a CRC-32 is the lower", "engine/hash.go", "crc32Hash(words) >> 16", "crc32Hash(words) & 0xffff"},
 	{"a CRC begins with zeros", "engine/hash.go", "crc := uint16(0xffff)", "crc := uint16(0)"},
 	{"linear hashes of fragments have ports", "engine/hash.go", "words = k[:5]", "words = k[:6]"},

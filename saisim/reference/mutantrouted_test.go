@@ -182,12 +182,12 @@ var routedMutants = []mutant{
 	// Next hops, groups and neighbours.
 	{
 		"groups choose their first member", "engine/router.go",
-		"d.group.choose(hashOf(h, &c.ecmpHash, saltECMP))",
+		"d.group.choose(hashOf(h, pk.in, &c.ecmpHash, saltECMP))",
 		"d.group.choose(0)",
 	},
 	{
 		"entries choose the first member of a group", "engine/ingress.go",
-		"e.group.choose(hashOf(h, &c.router.ecmpHash, saltECMP))",
+		"e.group.choose(hashOf(h, pk.in, &c.router.ecmpHash, saltECMP))",
 		"e.group.choose(0)",
 	},
 	{
@@ -307,7 +307,7 @@ var routedMutants = []mutant{
 	},
 	{
 		"a LAG sends all by its first member", "engine/bridge.go",
-		"l.active[hashOf(&pk.h, &c.lagHash, saltLAG)%n]",
+		"l.active[hashOf(&pk.h, pk.in, &c.lagHash, saltLAG)%n]",
 		"l.active[0]",
 	},
 }

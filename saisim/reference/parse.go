@@ -255,9 +255,12 @@ func (ip *ipHeader) leaveOut(field config.HashFields) {
 }
 
 // hashed returns the hash by which LAGs or next hop groups choose.
-func (h *headers) hashed(by config.Hashing, salt uint64) uint32 {
-	of := h.without(by.Without)
-	x, fields := of.flow(uint64(by.Seed)<<32 | salt)
+func (pk *packet) hashed(by config.Hashing, salt uint64) uint32 {
+	of, start := pk.h.without(by.Without), uint64(by.Seed)<<32|salt
+	if by.InPort {
+		start ^= (1 + uint64(pk.in)) << 17
+	}
+	x, fields := of.flow(start)
 	if by.Algorithm == config.HashCRC {
 		return hashWords(x, fields)
 	}

@@ -404,7 +404,7 @@ func (c *Chip) leaveReport(m *messenger, frame []byte) {
 	}
 	to, ok := m.to.To, true
 	if _, lag := c.conf.lags[to]; lag {
-		to, ok = c.conf.chooseMember(to, pk.h)
+		to, ok = c.conf.chooseMember(to, pk)
 	}
 	if !ok {
 		c.lose(nil, o, drop.NoLAGMember)

@@ -181,7 +181,7 @@ func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 		c.Routing("copied to the CPU")
 	}
 	if group, ok := conf.hopGroups[r.NextHop]; ok {
-		hop, ok := conf.chooseHop(group, &pk.h)
+		hop, ok := conf.chooseHop(group, pk)
 		if !ok {
 			pk.ran("chip.next_hop", false)
 			c.Routing("to a group without members")
@@ -211,7 +211,7 @@ func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 }
 
 // chooseHop returns the next hop of a flow. Each hop owns a range of the hash in proportion to its weight.
-func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, bool) {
+func (conf *settings) chooseHop(g config.HopGroup, pk *packet) (config.NextHop, bool) {
 	total := uint64(0)
 	for _, m := range g.Members {
 		total += uint64(m.Weight)
@@ -219,7 +219,7 @@ func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, 
 	if total == 0 {
 		return config.NextHop{}, false
 	}
-	x := uint64(h.hashed(conf.Switch.ECMPHash, 1<<16)) % total
+	x := uint64(pk.hashed(conf.Switch.ECMPHash, 1<<16)) % total
 	for _, m := range g.Members {
 		if x < uint64(m.Weight) {
 			return conf.nextHops[m.NextHop], true

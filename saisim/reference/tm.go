@@ -28,7 +28,7 @@ func (c *Chip) replicate(pk *packet) {
 	}
 	// throughLAG and throughBridge send a copy, or set the reason why there is none.
 	throughLAG := func(lag, bp config.ID) {
-		if p, ok := c.conf.chooseMember(lag, pk.h); ok {
+		if p, ok := c.conf.chooseMember(lag, pk); ok {
 			to(p, bp)
 		} else {
 			why = drop.NoLAGMember

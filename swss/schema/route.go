@@ -160,17 +160,14 @@ func (r *reader) blackhole(text string) bool {
 	return false
 }
 
-// prefix parses the prefix in a route's key. All bits after its length must be zero.
+// prefix parses the prefix in a route's key. It clears the bits after its length, as FRR and ASICs do.
 func (r *reader) prefix(key, text, want string) netip.Prefix {
 	p, err := netip.ParsePrefix(text)
 	if err != nil || p.Addr().Is4In6() {
 		r.bad("", key, want)
 		return netip.Prefix{}
 	}
-	if p.Masked() != p {
-		r.bad("", key, fmt.Sprintf("%s, which has no bits behind its length", p.Masked()))
-	}
-	return p
+	return p.Masked()
 }
 
 // hopAddr parses a next hop of an allowed family. 0.0.0.0 and :: mean none.

@@ -403,8 +403,6 @@ func TestInvalidRows(t *testing.T) {
 			`key "blue|10.0.0.0/8": want default or a VRF, | and a prefix, such as default|10.1.0.0/16`},
 		{"static route", "Vrf1|10.0.0.0/8", "nexthop=10.1.1.1 nexthop-vrf=blue",
 			`nexthop-vrf "blue": want default, or Vrf and 1 to 12 letters, digits, - or _`},
-		{"static route", "10.0.0.1/8", "blackhole=true",
-			`key "10.0.0.1/8": want 10.0.0.0/8, which has no bits behind its length`},
 		{"static route", "10.0.0.0/8", "nexthop=10.1.1.1,10.1.1.2 ifname=Vlan1",
 			`ifname "Vlan1": want a list of 2, as the others`},
 		{"static route", "10.0.0.0/8", "nexthop=2001:db8::1 distance=256",
