@@ -11,8 +11,9 @@ func After(period time.Duration) <-chan time.Time { return time.After(Until(time
 
 // Until returns the time from now to the next whole multiple of a period: more than zero, at most the period.
 func Until(now time.Time, period time.Duration) time.Duration {
-	return Next(now, period).Sub(now.Round(0))
+	return now.Truncate(period).Add(period).Sub(now.Round(0))
 }
 
-// Next returns the next whole multiple of a period after now, without a reading of the monotonic clock.
-func Next(now time.Time, period time.Duration) time.Time { return now.Truncate(period).Add(period) }
+// Next returns the next whole multiple of a period after now. It has now's reading of the monotonic clock, if there is
+// one, so that a wait for it ends in time even if the time of day is set meanwhile.
+func Next(now time.Time, period time.Duration) time.Time { return now.Add(Until(now, period)) }

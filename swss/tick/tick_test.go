@@ -27,7 +27,8 @@ func TestNext(t *testing.T) {
 			t.Errorf("from %v, every %v: %v", tt.now, tt.period, got)
 		}
 	}
-	if now := time.Now(); tick.Until(now, time.Hour) <= 0 || tick.Until(now, time.Hour) > time.Hour {
-		t.Errorf("with a monotonic clock: %v", tick.Until(now, time.Hour))
+	now := time.Now()
+	if wait := tick.Until(now, time.Hour); wait <= 0 || wait > time.Hour || tick.Next(now, time.Hour) != now.Add(wait) {
+		t.Errorf("with a monotonic clock: %v, %v", wait, tick.Next(now, time.Hour))
 	}
 }
