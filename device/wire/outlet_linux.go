@@ -44,10 +44,14 @@ type mmsghdr struct {
 // parcels is how many parcels may wait to be sent before their sender has to wait.
 const parcels = 4
 
+// allParcels is how many parcels exist at most: those that wait, one being sent and one being filled. All are spare if
+// the goroutine has sent the last one before its sender takes an empty one.
+const allParcels = parcels + 2
+
 // newOutlet returns the outlet of a socket; ask contains the name of its interface.
 func newOutlet(fd int, ask unix.Ifreq) *outlet {
 	o := &outlet{
-		fd: fd, ask: &ask, work: make(chan parcel, parcels), spare: make(chan parcel, parcels+1),
+		fd: fd, ask: &ask, work: make(chan parcel, parcels), spare: make(chan parcel, allParcels),
 		ended: make(chan struct{}),
 	}
 	go func() {
@@ -55,10 +59,7 @@ func newOutlet(fd int, ask unix.Ifreq) *outlet {
 		for p := range o.work {
 			o.send(p)
 			o.away.Add(-1)
-			select {
-			case o.spare <- parcel{p.buf[:0], p.frames[:0]}:
-			default:
-			}
+			o.spare <- parcel{p.buf[:0], p.frames[:0]} // has space for all
 		}
 	}()
 	return o

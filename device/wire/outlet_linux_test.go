@@ -83,3 +83,22 @@ func testOutlet(t *testing.T, seed uint64) {
 	}
 	t.Logf("%d arrived, %+v; %d were queued while others were on their way", arrived, l.Counters, beside)
 }
+
+// However sender and outlet take turns, the same few buffers serve all parcels.
+func TestParcelsAreReused(t *testing.T) {
+	ask, err := unix.NewIfreq("none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOutlet(-1, *ask) // which sends nothing
+	p, seen := parcel{}, map[*byte]bool{}
+	for range 20_000 {
+		p = parcel{append(p.buf[:0], make([]byte, 100)...), append(p.frames[:0], queued{0, 100, 1})}
+		seen[&p.buf[0]] = true
+		p = o.hand(p)
+	}
+	o.close()
+	if lost := o.losses(); len(seen) > allParcels || len(lost) != 20_000 {
+		t.Errorf("%d buffers, want at most %d; %d parcels were lost, want 20000", len(seen), allParcels, len(lost))
+	}
+}

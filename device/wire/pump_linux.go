@@ -23,9 +23,10 @@ const (
 	reportPeriod = time.Second
 	// batch is the largest number of frames read from one port in a turn.
 	batch = 256
-	// mostFrames is the largest number of frames after cutting in a turn. It exceeds the number of pieces of 256 frames
-	// of 64 kB at the MTU of Ethernet. It is a bound because a host may request very small pieces.
-	mostFrames = 16384
+	// mostPieces is the number of bytes of cut frames after which no more frames are read from a port in a turn. They
+	// fit into a processor's cache on their way to the chip. It also bounds their number: a host may request very small
+	// pieces.
+	mostPieces = 256 << 10
 	// spin is the time before the chip's next event below which the pump does not sleep.
 	spin = 50 * time.Microsecond
 	// oldest is the largest age of an unread frame. A higher age means that the kernel's clock was set.
@@ -236,8 +237,8 @@ func (p *pump) collect(l *line) {
 	if !l.present {
 		p.connect()
 	}
-	first := p.Chip.Now()
-	for n := 0; n < batch && len(l.frames) < mostFrames && l.ready(); n++ {
+	first, most := p.Chip.Now(), len(p.pieces)+mostPieces
+	for n := 0; n < batch && len(p.pieces) < most && l.ready(); n++ {
 		var f received
 		if err := l.receive(&f); err != nil {
 			why := TooLong

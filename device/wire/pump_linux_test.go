@@ -367,6 +367,7 @@ func BenchmarkTCP(b *testing.B) {
 	data := make([]byte, 1<<16)
 	b.SetBytes(1 << 16)
 	used := processorTime(b)
+	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
 		if _, err := c.Write(data); err != nil {

@@ -169,7 +169,7 @@ func TestTinyPieces(t *testing.T) {
 		p.collect(l)
 		p.deliver()
 		l.release()
-		if n := l.Received + l.Lost[Refused] - before; n == 0 || n > mostFrames+maxPieces {
+		if n := l.Received + l.Lost[Refused] - before; n == 0 || n > mostPieces/60+maxPieces {
 			t.Fatalf("%d frames in a turn", n)
 		}
 	}
