@@ -143,12 +143,14 @@ func Run(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { p.forward(ctx) })
-	helpers.Go(func() {
-		listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
-			p.changed.Store(true)
-			wake.wake()
+	if len(p.lines) > 0 {
+		helpers.Go(func() {
+			listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
+				p.changed.Store(true)
+				wake.wake()
+			})
 		})
-	})
+	}
 	defer func() {
 		cancel()
 		helpers.Wait()

@@ -225,6 +225,9 @@ func (l *Line) put(p Packet, in, out uint16) {
 		l.hub.counts.Full++
 		return
 	}
+	if l.queue == nil {
+		l.queue = make([]punted, Queue)
+	}
 	slot := &l.queue[(l.first+l.len)%Queue]
 	data := append(slot.Data[:0], p.Data...)
 	slot.Packet, slot.in, slot.out, slot.Data = p, in, out, data
@@ -306,7 +309,7 @@ func (h *Hub) checkFree() error {
 
 func (h *Hub) newLine(who string) *Line {
 	return &Line{
-		hub: h, who: who, closed: make(chan struct{}), more: make(chan struct{}, 1), queue: make([]punted, Queue),
+		hub: h, who: who, closed: make(chan struct{}), more: make(chan struct{}, 1),
 	}
 }
 
@@ -320,7 +323,7 @@ type Line struct {
 
 	// The following fields are guarded by hub.mu.
 	refused    []string
-	queue      []punted // a ring of Queue slots, which keep their memory
+	queue      []punted // a ring of Queue slots, which keep their memory; nil before the first frame
 	first, len int
 }
 

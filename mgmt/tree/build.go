@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -21,12 +20,10 @@ import (
 // silent returns a codec without a value, for a row that affects a leaf whose value is in another row.
 func silent() Codec { return Codec{Get: func(Record) []string { return nil }} }
 
-// yangSchema returns the schema of the YANG modules. It is immutable, and unpacked once for all servers of a process.
-var yangSchema = sync.OnceValues(tamyang.Schema)
-
-// New binds the generated schema to the tables of modules.
+// New binds the generated schema to the tables of modules. The model holds the types of the schema, and not the rest,
+// which needs 2 MB.
 func New(cfg *swss.Redis, modules []Module) (*Model, error) {
-	s, err := yangSchema()
+	s, err := tamyang.Schema()
 	if err != nil {
 		return nil, fmt.Errorf("YANG schema: %w", err)
 	}
@@ -169,7 +166,7 @@ func (b *builder) leafrefs() {
 	for _, l := range b.paths {
 		b.referred(l.leaf)
 	}
-	ready := map[string]*regexp.Regexp{}
+	ready := map[string]func() *regexp.Regexp{}
 	// A list may have a key that is itself a reference.
 	for _, g := range b.Lists {
 		for _, n := range g.Leaves {
@@ -177,9 +174,7 @@ func (b *builder) leafrefs() {
 				b.fail("%s: type %s is not supported", n.Path, n.Type.Kind)
 			}
 			n.strings = map[*yang.YangType]*stringLimit{}
-			if err := limitStrings(n.strings, n.Type, ready); err != nil {
-				b.fail("%s: %v", n.Path, err)
-			}
+			limitStrings(n.strings, n.Type, ready)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -60,9 +61,9 @@ func (t Template) WithDefaults() Template {
 // A Template is a compiled Row.Key.
 type Template struct {
 	parts  []part
-	re     *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
-	Keys   []int          // placeholder -> index of the list key; negative for a field or {*}
-	Gather int            // which placeholder is {*}; -1 if none
+	re     func() *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
+	Keys   []int                 // placeholder -> index of the list key; negative for a field or {*}
+	Gather int                   // which placeholder is {*}; -1 if none
 
 	simple  bool   // an optional text followed by one key, which is matched without re
 	before  string // if simple, the text before the key
@@ -128,9 +129,8 @@ func compileTemplate(text, separator string, keys []string, whole bool) (Templat
 	if !whole {
 		t.simplify(separator)
 	}
-	re, err := regexp.Compile("(?s)" + expr + "$")
-	t.re = re
-	return t, err
+	t.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?s)" + expr + "$") })
+	return t, nil
 }
 
 // simplify sets simple if the key can be matched without the regular expression.
@@ -219,7 +219,7 @@ func (t Template) Match(rowKey string, n int) ([]string, bool) {
 // find returns a row's key and the matches of its placeholders, or nil if it does not match.
 func (t Template) find(rowKey string) []string {
 	if !t.simple {
-		return t.re.FindStringSubmatch(rowKey)
+		return t.re().FindStringSubmatch(rowKey)
 	}
 	rest, ok := strings.CutPrefix(rowKey, t.before)
 	if !ok || rest == "" || t.without != "" && strings.Contains(rest, t.without) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -53,41 +54,37 @@ func bits(t *yang.YangType) int {
 }
 
 // A stringLimit is the restrictions of a string type. Its patterns are compiled once, because many strings of the
-// databases are checked per request.
+// databases are checked per request, and not before the first string.
 type stringLimit struct {
 	length   *yang.YangType // the type without its patterns
-	patterns []*regexp.Regexp
+	patterns []func() *regexp.Regexp
 }
 
-// limitStrings adds the restrictions of the string types within a type. ready caches compiled patterns.
-func limitStrings(limits map[*yang.YangType]*stringLimit, t *yang.YangType, ready map[string]*regexp.Regexp) error {
+// limitStrings adds the restrictions of the string types within a type. ready holds the patterns found so far.
+func limitStrings(
+	limits map[*yang.YangType]*stringLimit, t *yang.YangType, ready map[string]func() *regexp.Regexp,
+) {
 	for _, m := range t.Type {
-		if err := limitStrings(limits, m, ready); err != nil {
-			return err
-		}
+		limitStrings(limits, m, ready)
 	}
 	if t.Kind != yang.Ystring || len(t.Length)+len(t.Pattern)+len(t.POSIXPattern) == 0 {
-		return nil
+		return
 	}
 	l := &stringLimit{length: &yang.YangType{Kind: t.Kind, Length: t.Length}}
-	compile, kind := regexp.Compile, ""
+	compile, kind := regexp.MustCompile, "" // the patterns are those of the program
 	patterns, posix := util.SanitizedPattern(t)
 	if posix {
-		compile, kind = regexp.CompilePOSIX, "posix "
+		compile, kind = regexp.MustCompilePOSIX, "posix "
 	}
 	for _, p := range patterns {
 		re := ready[kind+p]
 		if re == nil {
-			var err error
-			if re, err = compile(p); err != nil {
-				return fmt.Errorf("pattern %q: %w", p, err)
-			}
+			re = sync.OnceValue(func() *regexp.Regexp { return compile(p) })
 			ready[kind+p] = re
 		}
 		l.patterns = append(l.patterns, re)
 	}
 	limits[t] = l
-	return nil
 }
 
 // check refuses a text that the type does not allow. A nil limit allows everything.
@@ -98,8 +95,8 @@ func (l *stringLimit) check(text string) error {
 	if err := ytypes.ValidateStringRestrictions(l.length, text); err != nil {
 		return err
 	}
-	for _, re := range l.patterns {
-		if !re.MatchString(text) {
+	for _, pattern := range l.patterns {
+		if re := pattern(); !re.MatchString(text) {
 			return fmt.Errorf("%q does not match regular expression pattern %q", text, re)
 		}
 	}
