@@ -405,6 +405,7 @@ func newRunHostIfd() *cobra.Command {
 func newRunMgmtd() *cobra.Command {
 	var n northbound
 	var startup, hft string
+	var streams daemons.StreamReader
 	var c *cobra.Command
 	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		cfg, err := n.config(c)
@@ -416,17 +417,20 @@ func newRunMgmtd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if hft != "" {
-			if at.Streams, err = daemons.ParseStreamReader(hft); err != nil || hft == "netlink" {
-				return usagef("--hft %q: want unix:PATH or udp:HOST:PORT, as a --hft of syncd", hft)
-			}
-		}
+		at.Streams = streams
 		return daemons.RunMgmt(ctx, cfg, at, common)
 	}
 	c = newDaemon("mgmtd", "Run the northbound servers: gNMI, RESTCONF, metrics and the page", run)
 	n.flags(c)
 	groupNorthbound(c)
-	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before waiting for Redis
+	c.PreRunE = func(*cobra.Command, []string) (err error) { // before waiting for Redis
+		if hft != "" {
+			if streams, err = daemons.ParseStreamReader(hft); err != nil || hft == "netlink" {
+				return usagef("--hft %q: want unix:PATH or udp:HOST:PORT, as a --hft of syncd", hft)
+			}
+		}
+		return n.mayListen()
+	}
 	c.Flags().StringVar(&hft, "hft", "",
 		"receive high-frequency telemetry for gNMI and the page at unix:PATH or udp:HOST:PORT, a --hft of syncd")
 	c.Flags().StringVar(&startup, "startup", "",

@@ -76,6 +76,10 @@ func TestHFTRefuses(t *testing.T) {
 		line{"--otlp nowhere", command.ExitUsage, `--otlp "nowhere": no way to send: want grpc://`},
 		line{"--unix /nowhere/s", command.ExitFailed, "--unix /nowhere/s: "},
 		line{"--read " + file, command.ExitFailed, "byte 2: length: 15, want 16 and more"})
+	try(t, "run mgmtd",
+		line{"--hft netlink", command.ExitUsage, `--hft "netlink": want unix:PATH or udp:HOST:PORT, as a --hft of syncd`},
+		line{"--hft nowhere", command.ExitUsage, `--hft "nowhere": want unix:PATH`})
+	try(t, "subscribe", line{"--sample -1s /system", command.ExitUsage, "--sample -1s: want 0 or more"})
 }
 
 // In SONiC's format templates and names come from the sessions in the switch's Redis. They are read again when a stream

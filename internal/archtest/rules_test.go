@@ -110,7 +110,7 @@ var rules = []room{
 		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
 	// the measurements of "tamtam bench"
 	{name: "lab/bench", modules: []string{xsync}, clock: true, below: rooms(`
-		lab/programs device device/daemons flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu
+		lab/programs device device/daemons mgmt/hftrecords flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu
 		saisim/pipe swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
 	// random numbers of experiments
 	{name: "lab/chance"},
@@ -150,13 +150,15 @@ var rules = []room{
 	{name: "fleet/stream"},
 	{name: "device", modules: []string{xsync, xsys}, clock: true, below: rooms(`
 		device/daemons device/wire device/packettrace device/fault device/sender mgmt mgmt/fetch mgmt/models
-		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/reports host/sflow host/cpuport
+		mgmt/access mgmt/configfile mgmt/hftrecords mgmt/metrics collector/capture host/hostd host/reports host/sflow
+		host/cpuport
 		cfgmgr/* recordorch orch sai/redis sai/redis/flex sai/redis/protocol saisim saisim/profile saisim/pipe
 		saisim/drop swss swss/schema sai tam/flymon tam/record internal/printable`)},
 	// runs one daemon
 	{name: "device/daemons", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
 		device/wire device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch
-		mgmt/models mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow host/lacpd
+		mgmt/models mgmt/hftrecords mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports
+		host/sflow host/lacpd
 		host/lldpd host/ping host/cpuport host/genl host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
 		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
 		sai/redis/zmq saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
@@ -181,10 +183,12 @@ var rules = []room{
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
-		mgmt/web/rows
+		mgmt/web/rows mgmt/web/recordview mgmt/hftrecords
 		collector/alarm collector collector/marks collector/topology collector/result tam/query tam/words`)},
 	// sums of a time range's rows, as values with bounds
 	{name: "mgmt/web/rows", clock: true, below: rooms("collector/alarm collector collector/result tam/query")},
+	// charts of records of high-frequency telemetry
+	{name: "mgmt/web/recordview", below: rooms("mgmt/hftrecords tam/hft")},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
 		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
@@ -201,8 +205,8 @@ var rules = []room{
 	// spools, and retries with backoff
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
-		mgmt/set mgmt/fetch mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile yang swss
-		swss/schema`)},
+		mgmt/set mgmt/fetch mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile mgmt/hftrecords
+		yang swss swss/schema`)},
 	// a Set on the rows of CONFIG_DB
 	{name: "mgmt/set", modules: []string{gnmi, grpc}, clock: true, below: rooms(`
 		mgmt/fetch mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile swss swss/schema
@@ -226,6 +230,8 @@ var rules = []room{
 	{name: "mgmt/configfile", below: rooms("swss swss/schema"), modules: []string{goredis}},
 	// for Prometheus
 	{name: "mgmt/metrics", below: rooms("swss swss/schema"), modules: []string{prometheus}, clock: true},
+	// the last records of high-frequency telemetry
+	{name: "mgmt/hftrecords", below: rooms("collector/hftread swss swss/schema tam/hft")},
 	// generated types stop at mgmt
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},
 	// derives alarms from rows
@@ -418,6 +424,6 @@ var rules = []room{
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = rooms(`
 	fleet/stream/streamtest internal/command/commandtest
-	internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
+	internal/disktest internal/netns/netnstest internal/randtest mgmt/hftrecords/hfttest mgmt/web/webtest
 	device/devicetest internal/racetest orch/feature/featuretest orch/forward/forwardtest orch/orchtest
 	orchagent/orchagenttest sai/redis/sairedistest sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)

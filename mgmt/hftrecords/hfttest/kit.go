@@ -10,9 +10,15 @@ import (
 	"time"
 
 	"tamtam/mgmt/hftrecords"
-	"tamtam/sai"
 	"tamtam/swss/schema"
 	"tamtam/tam/hft"
+)
+
+// SAI's numbers of SAI_OBJECT_TYPE_PORT, SAI_PORT_STAT_IF_IN_OCTETS and SAI_PORT_STAT_IF_OUT_OCTETS.
+const (
+	ofPort    = 1
+	inOctets  = 0
+	outOctets = 9
 )
 
 // A Chip is what streams to a store: encoders, and the sessions that orchagent writes for them.
@@ -74,9 +80,9 @@ func (g *Group) Prepare(ports ...string) {
 		g.Fatal(err)
 	}
 	for i, port := range ports {
-		for _, id := range []sai.StatID{sai.PortStatIfInOctets, sai.PortStatIfOutOctets} {
-			columns = append(columns, hft.Column{Object: port, Name: id.String(),
-				Statistic: hft.Statistic{Label: labels[i], Type: uint32(sai.ObjectTypePort), ID: uint32(id)}})
+		for _, id := range []uint32{inOctets, outOctets} {
+			columns = append(columns, hft.Column{Object: port,
+				Statistic: hft.Statistic{Label: labels[i], Type: ofPort, ID: id}})
 		}
 	}
 	templates, err := g.stream.Prepare(columns)
