@@ -85,7 +85,7 @@ type recordPart struct {
 
 // splitRecords returns a sampling feed, and one more if it has values of high-frequency telemetry.
 func splitRecords(m *tree.Model, f *feed) []*feed {
-	at := slices.IndexFunc(f.watches, func(w *watch) bool { return w.group.Node.Parent.Path == hft.PathValues })
+	at := slices.IndexFunc(f.watches, func(w *watch) bool { return w.group.Node.Path == hft.PathValues+"/value" })
 	if at < 0 {
 		return []*feed{f}
 	}

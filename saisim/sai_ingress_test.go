@@ -87,7 +87,7 @@ func TestSAIIngressPools(t *testing.T) {
 		sai.BufferPoolAttrXoffSize, sai.Uint(64))
 	pool("more headroom than pool", invalid, sai.BufferPoolTypeIngress, sai.BufferPoolAttrSize, sai.Uint(6400),
 		sai.BufferPoolAttrXoffSize, sai.Uint(6464))
-	pool("an ingress pool of no cell", invalid, sai.BufferPoolTypeIngress, sai.BufferPoolAttrSize, sai.Uint(0))
+	pool("less than a cell", invalid, sai.BufferPoolTypeIngress, sai.BufferPoolAttrSize, sai.Uint(63))
 	pool("both sides", sai.StatusNotSupported, sai.BufferPoolTypeBoth, sai.BufferPoolAttrSize, sai.Uint(6400))
 	in, out := d.bufferPool(sai.BufferPoolTypeIngress), d.bufferPool(sai.BufferPoolTypeEgress)
 	if pools := d.Tables().Pools; len(pools) != 2 || !pools[0].Ingress || pools[1].Ingress {
@@ -115,6 +115,48 @@ func TestSAIIngressPools(t *testing.T) {
 	} {
 		d.set(d.port(1), id, sai.OIDs{right})
 		refuse(id.String()+" of both sides", d.port(1), id, sai.OIDs{ofIn, ofOut})
+	}
+}
+
+// A pool of size 0 admits nothing, to a queue as to a priority group. Pools count the packets that they refuse. SONiC
+// gives profiles of such pools to ports that are down.
+func TestSAIEmptyPools(t *testing.T) {
+	for _, kind := range []sai.Enum{sai.BufferPoolTypeEgress, sai.BufferPoolTypeIngress} {
+		d := newDUT(t)
+		routedWorld(0, 1, 2)(d)
+		d.neighbor(1, at4(1, 5), 5)
+		d.route("0.0.0.0/0", d.nextHop(1, at4(1, 5)))
+		pool := sai.Obj(sai.ObjectTypeBufferPool, d.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, kind,
+			sai.BufferPoolAttrSize, sai.Uint(0)))
+		user, id := d.portQueue(0), sai.QueueAttrBufferProfileID
+		if kind == sai.BufferPoolTypeIngress {
+			groups := d.get(d.port(0), sai.PortAttrIngressPriorityGroupList).(sai.OIDs)
+			user, id = sai.Obj(sai.ObjectTypeIngressPriorityGroup, groups[0]), sai.IngressPriorityGroupAttrBufferProfile
+		}
+		dropped := func() uint64 {
+			n, err := d.Stats(d.Context(), pool, []sai.StatID{sai.BufferPoolStatDroppedPackets})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n[0]
+		}
+		d.set(user, id, d.bufferProfile(pool.OID))
+		for range 3 {
+			if n := len(d.send(in(toFar4)...)); n != 0 {
+				t.Errorf("%d packets pass an empty pool", n)
+			}
+		}
+		if n := dropped(); n != 3 {
+			t.Errorf("the pool has refused %d packets, want 3", n)
+		}
+		err := d.ClearStats(d.Context(), pool, []sai.StatID{sai.BufferPoolStatDroppedPackets})
+		if err != nil || dropped() != 0 {
+			t.Errorf("cleared: %d, %v", dropped(), err)
+		}
+		d.set(user, id, sai.NullOID)
+		if n := len(d.send(in(toFar4)...)); n != 1 || dropped() != 0 {
+			t.Errorf("without the profile %d packets pass, and %d are refused", n, dropped())
+		}
 	}
 }
 

@@ -163,12 +163,13 @@ func (c *Engine) ClearGroup(id PortID, group int, total, shared, headroom bool) 
 }
 
 // A PoolState holds the cells of a pool in use, and the high watermarks. Cells in the headroom are not part of Used.
-type PoolState struct{ Used, InHeadroom, MaxUsed, MaxInHeadroom uint64 }
+// Dropped is the number of packets that queues or priority groups of the pool did not admit.
+type PoolState struct{ Used, InHeadroom, MaxUsed, MaxInHeadroom, Dropped uint64 }
 
 // PoolState returns the state of an existing pool.
 func (c *Engine) PoolState(pool int) PoolState {
 	p := &c.queues.buffer.Pools[pool]
-	return PoolState{p.Used(), p.InHeadroom(), p.MaxUsed, p.MaxInHeadroom}
+	return PoolState{p.Used(), p.InHeadroom(), p.MaxUsed, p.MaxInHeadroom, p.Dropped}
 }
 
 // ClearPool restarts a watermark of an existing pool at its present level.

@@ -117,6 +117,6 @@ func (c *queues) applyPool(r config.Pool, gone bool) {
 		b.Pools[0].Size += p.Size - r.Cells
 	}
 	if p.Size, p.Headroom = r.Cells, r.Headroom; gone {
-		p.MaxUsed, p.MaxInHeadroom = 0, 0
+		p.MaxUsed, p.MaxInHeadroom, p.Dropped = 0, 0, 0
 	}
 }

@@ -200,20 +200,21 @@ func (q *qos) bufferPoolKind() *kind {
 	state := func(o *object) engine.PoolState { return q.engine.PoolState(o.self.(*bufferPool).index) }
 	k.stat = func(o *object, id sai.StatID) uint64 { s := state(o); return table[id](&s) }
 	k.reader = readerOf(table, state)
-	k.clear = func(o *object, id sai.StatID) bool { // these are levels, not counts
+	k.clear = func(o *object, id sai.StatID) bool { // most are levels, not counts
 		switch id {
 		case sai.BufferPoolStatWatermarkBytes, sai.BufferPoolStatWatermarkCells:
 			q.engine.ClearPool(o.self.(*bufferPool).index, false)
 		case sai.BufferPoolStatXoffRoomWatermarkBytes, sai.BufferPoolStatXoffRoomWatermarkCells:
 			q.engine.ClearPool(o.self.(*bufferPool).index, true)
 		}
-		return true
+		return id != sai.BufferPoolStatDroppedPackets
 	}
 	return k
 }
 
-// poolRow returns the row of a pool. The cells of an egress pool, at least one, are taken from the pool of the queues
-// without a profile. An ingress pool may have all cells of the memory.
+// poolRow returns the row of a pool. The cells of an egress pool are taken from the pool of the queues without a
+// profile. An ingress pool may have all cells of the memory. A pool without cells admits nothing: SONiC gives ports that
+// are down profiles of such pools.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)
@@ -227,9 +228,9 @@ func (q *qos) poolRow(o *object) (config.Row, error) {
 			"%d bytes, want 0, or at most the %d bytes of an ingress pool", xoff, bytes)
 	}
 	cells := bytes / q.cellBytes()
-	if cells == 0 || cells > left {
+	if cells == 0 && bytes > 0 || cells > left {
 		return nil, badCreate(sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
-			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, q.cellBytes(), left*q.cellBytes())
+			"%d bytes, want 0, or %d to %d: whole cells, and no more than are left", bytes, q.cellBytes(), left*q.cellBytes())
 	}
 	own := b.headroom == 0
 	b.cells, b.headroom = cells, o.number(sai.BufferPoolAttrXoffSize)/q.cellBytes()

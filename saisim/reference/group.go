@@ -27,12 +27,15 @@ type group struct {
 // accounts holds the groups of all lanes, and the watermarks of the pools. It follows the text of saisim/tm.
 type accounts struct {
 	groups map[groupName]*group // those that have had a profile
-	marks  map[int]*poolMarks   // by index of the pool
+	marks  map[int]*poolMarks   // watermarks and drops, by index of the pool
 	asking *packet              // packet that is charged and not yet in its queues
 	moved  bool                 // the configuration has changed since the last cycle
 }
 
-type poolMarks struct{ used, headroom int }
+type poolMarks struct {
+	used, headroom int
+	dropped        uint64 // packets that its queues or groups refused
+}
 
 func newAccounts() accounts {
 	return accounts{groups: map[groupName]*group{}, marks: map[int]*poolMarks{}}
@@ -188,6 +191,7 @@ func (c *Chip) charge(g *group, held, n int) bool {
 	}
 	g.paused = g.Headroom > 0 && held > 0
 	g.Dropped++
+	c.pool(g.Pool).dropped++
 	return false
 }
 
@@ -252,11 +256,16 @@ func (c *Chip) seeGroup(n groupName) {
 	g.MaxInHeadroom = max(g.MaxInHeadroom, s.InHeadroom)
 }
 
-func (c *Chip) seePool(index int) {
+// pool returns what is noted of a pool.
+func (c *Chip) pool(index int) *poolMarks {
 	if c.marks[index] == nil {
 		c.marks[index] = &poolMarks{}
 	}
-	m := c.marks[index]
+	return c.marks[index]
+}
+
+func (c *Chip) seePool(index int) {
+	m := c.pool(index)
 	used, headroom := c.inPool(index)
 	m.used, m.headroom = max(m.used, used), max(m.headroom, headroom)
 }
@@ -280,7 +289,7 @@ func (c *Chip) PoolState(index int) (s saisim.PoolState) {
 	used, headroom := c.inPool(index)
 	s.Used, s.InHeadroom = uint64(used), uint64(headroom)
 	if m := c.marks[index]; m != nil {
-		s.MaxUsed, s.MaxInHeadroom = uint64(m.used), uint64(m.headroom)
+		s.MaxUsed, s.MaxInHeadroom, s.Dropped = uint64(m.used), uint64(m.headroom), m.dropped
 	}
 	return s
 }
@@ -304,6 +313,7 @@ func (c *Chip) ClearGroup(id saisim.PortID, index int, total, shared, headroom b
 	c.seeGroup(n)
 }
 
+<<<<<<< HEAD
 // ClearPool restarts a watermark of a pool.
 func (c *Chip) ClearPool(index int, headroom bool) {
 	if m := c.marks[index]; m != nil && headroom {
@@ -311,6 +321,11 @@ func (c *Chip) ClearPool(index int, headroom bool) {
 	} else if m != nil {
 		m.used = 0
 	}
+=======
+// ClearPool restarts the watermarks of a pool.
+func (c *Chip) ClearPool(index int) {
+	c.pool(index).used, c.pool(index).headroom = 0, 0
+>>>>>>> srows
 	c.seePool(index)
 }
 

@@ -18,6 +18,7 @@ var bufferMutants = []mutant{
 	{"a group resumes at its limit", "tm/group.go", "most-min(most, g.XonOffset)", "most"},
 	{"a group resumes only below its limit", "tm/group.go", "max(g.Xon, most-min(most, g.XonOffset))",
 		"most-min(most, g.XonOffset)"},
+	{"pools do not count what groups refuse", "tm/group.go", "\t\tp.Dropped++\n", ""},
 	{"an empty group pauses", "tm/group.go", "g.Headroom > 0 && g.cells > 0", "g.Headroom > 0"},
 	{"headroom of a group is free for others", "tm/group.go", "\t\tp.reserved += sign * g.Headroom\n", ""},
 	{"a group without headroom stays paused", "tm/group.go", "g.paused && s.On && s.Headroom > 0", "g.paused && s.On"},

@@ -95,6 +95,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	o.own = o.aside(n)
 	if !ok {
 		q.DroppedBytes += uint64(o.bufferBytes())
+		c.pool(q.Pool).dropped++
 		q.count(o, func(n *tm.ColourCounts) {
 			n.Dropped++
 			n.DroppedBytes += uint64(o.bufferBytes())

@@ -10,6 +10,8 @@ type Pool struct {
 
 	// High watermarks of Used and InHeadroom.
 	MaxUsed, MaxInHeadroom uint64
+
+	Dropped uint64 // packets that its queues or groups did not admit
 }
 
 // InHeadroom returns the cells in use as headroom, which are not part of Used.

@@ -85,6 +85,7 @@ func (b *Buffer) Charge(g *Group, n uint64) bool {
 	default:
 		g.paused = g.Headroom > 0 && g.cells > 0
 		g.Dropped++
+		p.Dropped++
 		return false
 	}
 	p.reserved -= own

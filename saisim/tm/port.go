@@ -213,6 +213,7 @@ func (p *Port[T]) EnqueueColoured(i int, what T, n uint32, ecnCapable bool, colo
 	}
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
+		pool.Dropped++
 		return v
 	}
 	pool.used += cells
@@ -264,6 +265,7 @@ func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
 	v := q.admit(pool, cells, min(cells, q.Reserved), ecnCapable, Green)
 	if v > Marked {
 		q.DroppedBytes += uint64(n)
+		pool.Dropped++
 		return v
 	}
 	pool.MaxUsed = max(pool.MaxUsed, pool.used+cells)

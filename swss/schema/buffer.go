@@ -26,7 +26,8 @@ func (p *BufferPool) layout() layout {
 		fields: []field{
 			flag("mode", "dynamic", "static", true, &p.Dynamic,
 				"Whether the thresholds are shares of what is free, or bytes."),
-			number("size", 1, maxBuffer, 0, &p.Size, "In bytes.").must("the size in bytes"),
+			number("size", 0, maxBuffer, 0, &p.Size, "In bytes. A pool of size 0 admits nothing.").must(
+				"the size in bytes"),
 			number("xoff", 0, maxBuffer, 0, &p.Xoff, "The headroom that priority groups share, in bytes; of an ingress pool.").
 				or("0").ifSet(),
 			ignored("percentage"),

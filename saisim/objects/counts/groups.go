@@ -47,7 +47,8 @@ func GroupWatermark(id sai.StatID) (level, total, shared, headroom bool) {
 	return true, total, shared, headroom
 }
 
-// Pools returns the statistics of buffer pools, which all are levels. Those of the headroom are not part of the others.
+// Pools returns the statistics of buffer pools: levels, and a count of packets. The levels of the headroom are not part
+// of the others.
 func Pools(cellBytes uint32) map[sai.StatID]func(s *engine.PoolState) uint64 {
 	type state = engine.PoolState
 	table := map[sai.StatID]func(s *state) uint64{}
@@ -59,6 +60,7 @@ func Pools(cellBytes uint32) map[sai.StatID]func(s *engine.PoolState) uint64 {
 		func(s *state) uint64 { return s.InHeadroom })
 	inBoth(table, cellBytes, sai.BufferPoolStatXoffRoomWatermarkBytes, sai.BufferPoolStatXoffRoomWatermarkCells,
 		func(s *state) uint64 { return s.MaxInHeadroom })
+	table[sai.BufferPoolStatDroppedPackets] = func(s *state) uint64 { return s.Dropped }
 	return table
 }
 
