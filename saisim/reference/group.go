@@ -313,7 +313,6 @@ func (c *Chip) ClearGroup(id saisim.PortID, index int, total, shared, headroom b
 	c.seeGroup(n)
 }
 
-<<<<<<< HEAD
 // ClearPool restarts a watermark of a pool.
 func (c *Chip) ClearPool(index int, headroom bool) {
 	if m := c.marks[index]; m != nil && headroom {
@@ -321,11 +320,6 @@ func (c *Chip) ClearPool(index int, headroom bool) {
 	} else if m != nil {
 		m.used = 0
 	}
-=======
-// ClearPool restarts the watermarks of a pool.
-func (c *Chip) ClearPool(index int) {
-	c.pool(index).used, c.pool(index).headroom = 0, 0
->>>>>>> srows
 	c.seePool(index)
 }
 
