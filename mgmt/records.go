@@ -85,12 +85,13 @@ type recordPart struct {
 
 // splitRecords returns a sampling feed, and one more if it has values of high-frequency telemetry.
 func splitRecords(m *tree.Model, f *feed) []*feed {
-	at := slices.IndexFunc(f.watches, func(w *watch) bool { return w.group.Node.Path == hft.PathValues+"/value" })
+	value := m.Find(hft.PathValue)
+	at := slices.IndexFunc(f.watches, func(w *watch) bool { return w.group == value.List })
 	if at < 0 {
 		return []*feed{f}
 	}
 	records := *f
-	records.records = &recordFeed{watch: f.watches[at], value: m.Find(hft.PathValue), missed: m.Find(hft.PathMissed),
+	records.records = &recordFeed{watch: f.watches[at], value: value, missed: m.Find(hft.PathMissed),
 		groups: map[string]*recordGroup{}}
 	records.watches, f.watches = nil, slices.Delete(f.watches, at, at+1)
 	if len(f.watches) == 0 {
