@@ -107,7 +107,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Step()
-	b.wantCalls("r|PORT:#1", "r|PORT:#3", "r|PORT:#4")
+	b.wantCalls("R|PORT:#1", "R|PORT:#3", "R|PORT:#4")
 	if got := b.Row(swss.ApplDB, schema.AppPort, schema.PortInitDone); len(got) == 0 {
 		t.Error("no PORT_TABLE:PortInitDone")
 	}

@@ -179,13 +179,23 @@ func (o *Orch) removePort(ctx context.Context, name string) error {
 	return nil
 }
 
-// removeUnused removes the ASIC's own ports without a row, as in SONiC. This frees their lanes.
+// removeUnused removes the ASIC's own ports without a row, as in SONiC. This frees their lanes. A port that cannot be
+// removed in bulk is removed by itself.
 func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 	if !o.applied {
 		return
 	}
-	for _, lanes := range o.unwanted(p) {
-		if err := o.asic.removeFromASIC(ctx, o.asic.chip.unused[lanes]); err != nil {
+	unwanted := o.unwanted(p)
+	keys := make([]sai.Key, len(unwanted))
+	for i, lanes := range unwanted {
+		keys[i] = sai.Obj(sai.ObjectTypePort, o.asic.chip.unused[lanes])
+	}
+	for i, err := range o.asic.api.BulkRemove(ctx, keys) {
+		lanes := unwanted[i]
+		if err != nil {
+			err = o.asic.removeFromASIC(ctx, keys[i].OID)
+		}
+		if err != nil {
 			if was := o.stuck[lanes]; was == nil || was.Error() != err.Error() {
 				o.asic.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
 			}

@@ -55,8 +55,15 @@ func (a *virtualSwitch) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]
 	return a.API.Get(ctx, k, want)
 }
 
-func (a *virtualSwitch) BulkRemove(_ context.Context, keys []sai.Key) []error {
-	panic("syncd forgets bulk removals while a view is made")
+func (a *virtualSwitch) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+	errs := make([]error, len(keys))
+	for i, k := range keys {
+		if k.Type != sai.ObjectTypePort { // ports are removed after the view
+			panic("syncd forgets bulk removals while a view is made")
+		}
+		errs[i] = a.Remove(ctx, k)
+	}
+	return errs
 }
 
 func (a *virtualSwitch) Remove(ctx context.Context, k sai.Key) error {
@@ -118,7 +125,8 @@ func TestSerdesGoesBeforeItsPort(t *testing.T) {
 	}
 }
 
-// A port that the ASIC created without SerDes settings costs two calls: one reads it at the start, one removes it.
+// A port that the ASIC created without SerDes settings costs one call, which reads it at the start. All are removed by
+// one more.
 func TestCallsPerUnusedPort(t *testing.T) {
 	var gets, removes int
 	b := newBenchOn(t, func(fake sai.API) sai.API {
@@ -143,7 +151,7 @@ func TestCallsPerUnusedPort(t *testing.T) {
 	if err := b.orch.ViewApplied(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	if gets != 0 || removes != ports-1 {
+	if gets != 0 || removes != 1 {
 		t.Errorf("%d reads and %d removals of %d ports without a row", gets, removes, ports-1)
 	}
 }
@@ -152,6 +160,11 @@ func TestCallsPerUnusedPort(t *testing.T) {
 type counting struct {
 	sai.API
 	count func(op string, t sai.ObjectType)
+}
+
+func (c counting) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+	c.count("remove", keys[0].Type)
+	return c.API.BulkRemove(ctx, keys)
 }
 
 func (c counting) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
