@@ -60,9 +60,9 @@ func TestClockIsExact(t *testing.T) {
 	})
 }
 
-// The packet path's readings, and those of an ideal clock, equal those by long division. This holds for every oscillator that a profile may have.
-// Cycles mostly advance but sometimes step back a little, often just after a full second or nanosecond, and the clock
-// is changed meanwhile.
+// The packet path's readings, and those of an ideal clock, equal those by long division. This holds for every
+// oscillator that a profile may have. Cycles mostly advance but sometimes step back a little, often just after a full
+// second or nanosecond, and the clock is changed meanwhile.
 func TestReaderIsTheClock(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 6, Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
