@@ -31,6 +31,8 @@ const brokenRows = `{
 	"SWITCH": {"switch": {"fdb_aging_time": "soon"}},
 	"BREAKOUT_CFG": {"Ethernet0": {"brkout_mode": "9x9G"}},
 	"VRF": {"Vrf1": {"fallback": "perhaps"}},
+	"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": "colour"}},
+	"TUNNEL": {"t": {"tunnel_type": "VXLAN"}},
 	"PORT": {"Ethernet1": {"lanes": "1", "speed": "slow"}},
 	"PORTCHANNEL": {"PortChannel1": {"mtu": "none"}},
 	"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet2": {}},

@@ -51,8 +51,8 @@ func TestSwitchHash(t *testing.T) {
 	devicetest.RunUntilIdle(t, r.Sim)
 	many("when the row went away during a restart")
 	r.config(key, swss.FieldValues{"ecmp_hash_algorithm": "RANDOM"})
-	if got := row()[schema.FieldReason]; got != `ecmp_hash_algorithm "RANDOM": the ASIC does not support it, want CRC, XOR, `+
-		"CRC_32LO, CRC_32HI, CRC_CCITT, CRC_XOR" {
+	if got := row()[schema.FieldReason]; got != `ecmp_hash_algorithm "RANDOM": the ASIC does not support it, want CRC, `+
+		"XOR, CRC_32LO, CRC_32HI, CRC_CCITT, CRC_XOR" {
 		t.Errorf("an algorithm that the chip does not have: %s", got)
 	}
 }

@@ -23,8 +23,8 @@ func inTunnel(t *testing.T, src, dst string) []byte {
 	outer := &layers.IPv4{Version: 4, IHL: 5, TTL: 200, TOS: 46 << 2, Protocol: layers.IPProtocolIPv4,
 		SrcIP: net.ParseIP(src), DstIP: net.ParseIP(dst)}
 	buf := gopacket.NewSerializeBuffer()
-	devicetest.NoError(t, gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
-		outer, gopacket.Payload(inner[14:])))
+	fix := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	devicetest.NoError(t, gopacket.SerializeLayers(buf, fix, outer, gopacket.Payload(inner[14:])))
 	return append(bytes.Clone(inner[:14]), buf.Bytes()...)
 }
 

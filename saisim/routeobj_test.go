@@ -175,7 +175,7 @@ func TestRouteRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { r.refused(tt.want, tt.t, tt.pairs...) })
 	}
 	entry := func(e sai.Entry, pairs ...any) error { return r.CreateEntry(r.Context(), e, attrs(pairs...)) }
-	r.wantStatus(entry(r.routeKey("10.0.0.1/24").Entry), sai.StatusInvalidParameter)
+	r.wantStatus(entry(r.routeKey("10.0.0.1/24").Entry), sai.StatusItemAlreadyExists) // that of 10.0.0.0/24
 	r.wantStatus(entry(r.routeKey("10.0.77.0/24").Entry, sai.RouteEntryAttrNextHopID, r.oid(7)), sai.StatusNotSupported)
 	r.wantStatus(entry(r.neighborKey(0, netip.MustParseAddr("224.0.0.1")).Entry, sai.NeighborEntryAttrDstMACAddress,
 		sai.MAC(host(1))), sai.StatusInvalidParameter)

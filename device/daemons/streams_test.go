@@ -102,6 +102,9 @@ func TestStreamReaderIsSlow(t *testing.T) {
 func TestStreamReaderListens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hft.sock")
 	to := StreamReader{network: "unixgram", address: path}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -110,9 +113,6 @@ func TestStreamReaderListens(t *testing.T) {
 			read <- struct{}{}
 			return nil, nil
 		}, time.Now)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
 		go func() { done <- to.Listen(ctx, store) }()
 		sink := newStreaming(nil, []StreamReader{to}, slog.Default()).sinks[0]
 		for sink.sent == 0 { // until the socket is there

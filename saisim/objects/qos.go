@@ -213,8 +213,8 @@ func (q *qos) bufferPoolKind() *kind {
 }
 
 // poolRow returns the row of a pool. The cells of an egress pool are taken from the pool of the queues without a
-// profile. An ingress pool may have all cells of the memory. A pool without cells admits nothing: SONiC gives ports that
-// are down profiles of such pools.
+// profile. An ingress pool may have all cells of the memory. A pool without cells admits nothing: SONiC gives ports
+// that are down profiles of such pools.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)
