@@ -51,6 +51,7 @@ type foreignSwitch struct {
 	exited  chan struct{} // closed when the process has ended
 	dir     string
 	lines   chipLines
+	syncd   func(*swss.Redis) (stop func()) // starts syncd with a new chip
 }
 
 // chipLines are the wires of the chip: frames to send, and the frames that it has sent.
@@ -58,6 +59,8 @@ type chipLines struct {
 	mu     sync.Mutex
 	toSend []lineFrame
 	sent   map[uint64]string // the addresses to which each frame has left
+	cut    map[string]bool   // the ports without a link
+	rounds int               // how often the chip was advanced
 }
 
 type lineFrame struct {
@@ -87,9 +90,15 @@ func (l *chipLines) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		now := chip.CycleAt(time.Since(start))
 		chip.Advance(now)
 		l.mu.Lock()
-		frames := l.toSend
+		frames, cut := l.toSend, maps.Clone(l.cut)
 		l.toSend = nil
+		l.rounds++
 		l.mu.Unlock()
+		for port, is := range cut {
+			if id, ok := chip.PortByName(port); ok {
+				chip.SetLink(id, !is)
+			}
+		}
 		for i, f := range frames {
 			if in, ok := chip.PortByName(f.port); ok {
 				_ = chip.Receive(in, now+saisim.Cycle(2000*i), saisim.Frame{Data: f.data, ID: f.id})
@@ -100,23 +109,50 @@ func (l *chipLines) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 
 func startForeign(t *testing.T, chip daemons.ChipConfig, common daemons.Common, options ...string) *foreignSwitch {
 	t.Helper()
+	s := newForeign(t, chip, common, options...)
+	s.stops["syncd"] = s.syncd(s.server.Open())
+	s.metadata()
+	s.start()
+	return s
+}
+
+// newForeign returns a switch whose syncd and orchagent are not started yet.
+func newForeign(t *testing.T, chip daemons.ChipConfig, common daemons.Common, options ...string) *foreignSwitch {
+	t.Helper()
 	if os.Getenv(orchagentVariable) == "" {
 		t.Skip(orchagentVariable + " names no program that is SONiC's orchagent")
 	}
 	server := swsstest.StartServer(t)
-	s := &foreignSwitch{liveSwitch: &liveSwitch{T: t, server: server, redis: server.Open()}, dir: t.ArtifactDir(),
-		options: options, lines: chipLines{sent: map[uint64]string{}}}
+	s := &foreignSwitch{liveSwitch: &liveSwitch{T: t, server: server, redis: server.Open(), stops: map[string]func(){}},
+		dir: t.ArtifactDir(), options: options, lines: chipLines{sent: map[uint64]string{}, cut: map[string]bool{}}}
 	chip.Profile, chip.Drive, chip.Devices = profile.Default(), s.lines.drive, noKernel{}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- daemons.RunSyncd(ctx, server.Open(), chip, common) }()
+	common.Backend = func(chip sai.API) sai.API {
+		s.liveSwitch.chip.Store(chip.(*saisim.Chip))
+		return chip
+	}
+	s.syncd = func(r *swss.Redis) func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- daemons.RunSyncd(ctx, r, chip, common) }()
+		return sync.OnceFunc(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	t.Cleanup(func() {
 		s.kill()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		if stop := s.stops["syncd"]; stop != nil {
+			stop()
 		}
 	})
+	return s
+}
+
+// metadata writes the rows of CONFIG_DB that do not change.
+func (s *foreignSwitch) metadata() {
+	s.Helper()
 	s.config("DEVICE_METADATA|localhost", "hostname", "sonic", "mac", stockMAC, "hwsku", "tamtam", "platform", "saisim",
 		"type", "ToRRouter")
 	for _, group := range []string{"PORT", "QUEUE", "RIF", "ACL", "PG_DROP", "QUEUE_WATERMARK", "PG_WATERMARK"} {
@@ -124,8 +160,6 @@ func startForeign(t *testing.T, chip daemons.ChipConfig, common daemons.Common, 
 	}
 	s.config("BUFFER_PG|Ethernet8|0", "profile", "ingress_lossy_profile")
 	s.config("BUFFER_QUEUE|Ethernet8|0-2", "profile", "egress_lossy_profile")
-	s.start()
-	return s
 }
 
 // config writes a row of CONFIG_DB.

@@ -18,10 +18,4 @@ export SWSS_ADAPTER=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) SWSS_TESTS SON
 export TAMTAM=$(readlink -f "$(type -P "${TAMTAM:-tamtam}")") OUT=$(readlink -m "${OUT:-swss-results}")
 export SWSS_RESULTS=$OUT/results.tsv SWSS_EXCEPTIONS=${SWSS_EXCEPTIONS:-$SWSS_ADAPTER/exceptions.txt} SWSS_STATE=/state
 mkdir -p "$OUT"
-state=$(mktemp -d)
-trap 'rmdir "$state"' EXIT
-unshare --mount --net --pid --ipc --uts --fork --kill-child env state="$state" bash -c '
-    mount --make-rprivate / && mount -t tmpfs tmpfs "$1" && shift
-    mkdir "$state"/{session,containers}
-    "$SWSS_ADAPTER/root.sh" "$state/session" "$state/containers:/state" "$OUT:$OUT" -- "$SWSS_ADAPTER/session.sh" "$@"
-' - "$state" "$@" || exit 1
+"$SWSS_ADAPTER/space.sh" "$SWSS_ADAPTER/session.sh" "$@" || exit 1
