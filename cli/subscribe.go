@@ -26,9 +26,6 @@ type Subscription struct {
 	Sample time.Duration
 }
 
-// sampleTime is the format of a sample's time, as RFC 3339.
-const sampleTime = "2006-01-02T15:04:05.000000000Z07:00"
-
 // Subscribe prints the values at paths and their changes: a line with path and JSON value for each update, and a line
 // for each delete. Of conf it uses only the fields about the server.
 func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
@@ -73,7 +70,7 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 		}
 		for _, line := range notificationLines(m.GetUpdate()) {
 			if sub.Sample > 0 {
-				line = time.Unix(0, m.GetUpdate().GetTimestamp()).UTC().Format(sampleTime) + " " + line
+				line = time.Unix(0, m.GetUpdate().GetTimestamp()).UTC().Format("2006-01-02T15:04:05.000000000Z07:00") + " " + line
 			}
 			if _, err := fmt.Fprintln(conf.Out, line); err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"tamtam/swss/glob"
 )
 
 // A KeyWatch collects the names of all keys of a database that change, in any table. As a [Source] it returns one
@@ -24,7 +26,7 @@ type KeyWatch struct {
 // NewKeyWatch returns a watch on a database. At first all keys count as changed.
 func NewKeyWatch(l *Listener, db *DB) *KeyWatch {
 	w := &KeyWatch{db: db, l: l, prefix: fmt.Sprintf("__keyspace@%d__:", db.id), changed: map[string]struct{}{}, all: true}
-	l.add(subscription{name: globEscape(w.prefix) + "*", pattern: true}, w)
+	l.add(subscription{name: glob.Escape(w.prefix) + "*", pattern: true}, w)
 	return w
 }
 

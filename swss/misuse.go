@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/swss/glob"
+
 	"github.com/redis/go-redis/v9"
 )
 
@@ -170,7 +172,7 @@ func (d *DB) misused(ctx context.Context, keys []string) (map[string]string, err
 			continue
 		}
 		for _, prefix := range []string{key, "_" + key} {
-			rows, err := d.client.Keys(ctx, globEscape(prefix)+"*").Result()
+			rows, err := d.client.Keys(ctx, glob.Escape(prefix)+"*").Result()
 			if err != nil {
 				return nil, err
 			}

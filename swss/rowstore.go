@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/swss/glob"
+
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
@@ -268,10 +270,10 @@ func (s *server) keys(c *mini.Peer, db int, pattern string) string {
 			others = append(others, *name)
 		}
 	}
-	prefix, plain := globPrefix(pattern)
+	prefix, plain := glob.Prefix(pattern)
 	names := []string{}
 	add := func(key string) {
-		if strings.HasPrefix(key, prefix) && (plain || globMatch(pattern, key)) {
+		if strings.HasPrefix(key, prefix) && (plain || glob.Match(pattern, key)) {
 			names = append(names, key)
 		}
 	}

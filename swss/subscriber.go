@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"tamtam/swss/glob"
 )
 
 // A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB). A table can have any
@@ -43,7 +45,7 @@ func NewSubscriber(l *Listener, db *DB, table string) *Subscriber {
 		changed: map[string]struct{}{},
 		resync:  true,
 	}
-	l.add(subscription{name: globEscape(s.prefix) + "*", pattern: true}, s)
+	l.add(subscription{name: glob.Escape(s.prefix) + "*", pattern: true}, s)
 	return s
 }
 

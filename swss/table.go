@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/swss/glob"
+
 	"github.com/redis/go-redis/v9"
 )
 
@@ -125,7 +127,7 @@ func (t *Table) Get(ctx context.Context, key string) (FieldValues, bool, error) 
 // Keys returns the keys of all rows, sorted.
 func (t *Table) Keys(ctx context.Context) ([]string, error) {
 	prefix := t.name + t.db.sep
-	keys, err := t.db.client.Keys(ctx, globEscape(prefix)+"*").Result()
+	keys, err := t.db.client.Keys(ctx, glob.Escape(prefix)+"*").Result()
 	if err != nil {
 		return nil, t.db.wrap(err, "keys", prefix+"*")
 	}
@@ -161,7 +163,7 @@ func (d *DB) Dump(ctx context.Context, tables ...string) (map[string]map[string]
 	listed := make([]*redis.StringSliceCmd, len(tables))
 	if _, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, table := range tables {
-			listed[i] = p.Keys(ctx, globEscape(table+d.sep)+"*")
+			listed[i] = p.Keys(ctx, glob.Escape(table+d.sep)+"*")
 		}
 		return nil
 	}); err != nil {
@@ -221,12 +223,4 @@ func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pi
 		}
 	}
 	return first
-}
-
-// globEscape quotes characters that are special in Redis' patterns.
-func globEscape(s string) string {
-	if !strings.ContainsAny(s, `\*?[`) {
-		return s // most names contain no special character, and a Replacer needs several kB
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
