@@ -110,9 +110,6 @@ func TestStreamReaderListens(t *testing.T) {
 			read <- struct{}{}
 			return nil, nil
 		}, time.Now)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
 		go func() { done <- to.Listen(ctx, store) }()
 		sink := newStreaming(nil, []StreamReader{to}, slog.Default()).sinks[0]
 		for sink.sent == 0 { // until the socket is there
@@ -125,7 +122,16 @@ func TestStreamReaderListens(t *testing.T) {
 		}
 		sink.close()
 	}
-	if err := (StreamReader{network: "netlink"}).Listen(t.Context(), nil); err == nil {
-		t.Error("netlink: want an error")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []StreamReader{{network: "netlink"}, {network: "unixgram", address: file}} {
+		if err := r.Listen(t.Context(), nil); err == nil {
+			t.Errorf("%s: want an error", r)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("a file that is no socket: %v, want that it stays", err)
 	}
 }
