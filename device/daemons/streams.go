@@ -68,8 +68,8 @@ func (r StreamReader) Listen(ctx context.Context, store *hftrecords.Store) error
 	var err error
 	switch r.network {
 	case "unixgram":
-		if err := os.Remove(r.address); err != nil && !errors.Is(err, fs.ErrNotExist) { // the socket of an earlier run
-			return err
+		if f, err := os.Lstat(r.address); err == nil && f.Mode()&fs.ModeSocket != 0 { // of an earlier run
+			_ = os.Remove(r.address) // otherwise the next call fails
 		}
 		conn, err = net.ListenUnixgram(r.network, &net.UnixAddr{Name: r.address, Net: r.network})
 	case "udp":

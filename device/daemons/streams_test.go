@@ -125,7 +125,16 @@ func TestStreamReaderListens(t *testing.T) {
 		}
 		sink.close()
 	}
-	if err := (StreamReader{network: "netlink"}).Listen(t.Context(), nil); err == nil {
-		t.Error("netlink: want an error")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []StreamReader{{network: "netlink"}, {network: "unixgram", address: file}} {
+		if err := r.Listen(t.Context(), nil); err == nil {
+			t.Errorf("%s: want an error", r)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("a file that is no socket: %v, want that it stays", err)
 	}
 }
