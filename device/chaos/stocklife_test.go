@@ -349,7 +349,7 @@ func (s *stockLife) check(n string) {
 		s.T = t
 		var diff string
 		start := time.Now()
-		for since := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		for since := time.Now(); ; <-time.After(200 * time.Millisecond) {
 			s.alive()
 			fresh.alive()
 			want, err1 := sairedistest.CanonicalView(t.Context(), fresh.redis)

@@ -77,7 +77,7 @@ var rowSpecs = []struct {
 	{"wred", "w", "green_min_threshold=1000 green_max_threshold=2000", []string{"wred_green_enable true|false =false",
 		"green_drop_probability 0..100 =100",
 		"ecn ecn_none|ecn_all =ecn_none"}},
-	{"pool", "p", "", []string{"type egress !", "size 1..1099511627776 !", "mode dynamic|static =dynamic"}},
+	{"pool", "p", "", []string{"type egress !", "size 0..1099511627776 !", "mode dynamic|static =dynamic"}},
 	{"profile", "f", "pool=p static_th=1", []string{"static_th 0..1099511627776 =1"}},
 	{"profile", "f", "pool=p static_th=1", []string{"size 0..1099511627776 =0"}},
 	{"copp group", "g", "", []string{"trap_action trap|copy|drop|forward|deny|log|transit =trap",
