@@ -93,7 +93,7 @@ func (c *checks) due(ctx context.Context) error {
 	return c.daemon.check(ctx)
 }
 
-// check returns [swss.ErrReset] if the databases are no longer those of the claim. It finds databases that were emptied.
+// check returns [swss.ErrReset] if the databases are no longer those of the claim. It finds emptied databases.
 func (d *Daemon) check(ctx context.Context) (err error) {
 	var p *swss.Pulse
 	if claim := d.opts.Claim; claim != nil {

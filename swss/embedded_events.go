@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	mini "github.com/alicebob/miniredis/v2/server"
+
+	"tamtam/swss/glob"
 )
 
 // eventFlags is the setting notify-keyspace-events.
@@ -92,7 +94,7 @@ func (s *server) configGet(c *mini.Peer, patterns []string) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.params)) {
 		for _, p := range patterns {
-			if globMatch(strings.ToLower(p), name) {
+			if glob.Match(strings.ToLower(p), name) {
 				out = append(out, name, s.params[name])
 				break
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	mini "github.com/alicebob/miniredis/v2/server"
+
+	"tamtam/swss/glob"
 )
 
 // pubsub holds the subscriptions of all connections to channels and patterns, each in the order in which they were
@@ -45,7 +47,7 @@ func (p *pubsub) publish(channel, text string) int {
 	}
 	for i := range p.patterns {
 		x := &p.patterns[i]
-		if strings.HasPrefix(channel, x.prefix) && (x.plain || globMatch(x.name, channel)) {
+		if strings.HasPrefix(channel, x.prefix) && (x.plain || glob.Match(x.name, channel)) {
 			n++
 			push(x.ss, "pmessage", x.name, channel, text)
 		}
@@ -111,7 +113,7 @@ func (p *pubsub) join(ss *session, name string, pattern bool) {
 	}
 	x := subscribed{ss: ss, name: name}
 	if pattern {
-		x.prefix, x.plain = globPrefix(name)
+		x.prefix, x.plain = glob.Prefix(name)
 	}
 	list := p.of(pattern)
 	*list = append(*list, x)
@@ -184,7 +186,7 @@ func (s *server) introspect(c *mini.Peer, args []string) {
 	switch sub {
 	case "CHANNELS":
 		if len(args) > 0 {
-			maps.DeleteFunc(count, func(name string, _ int) bool { return !globMatch(args[0], name) })
+			maps.DeleteFunc(count, func(name string, _ int) bool { return !glob.Match(args[0], name) })
 		}
 		c.WriteStrings(slices.Sorted(maps.Keys(count)))
 	case "NUMSUB":

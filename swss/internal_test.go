@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tamtam/swss/glob"
 )
 
 func FuzzStrings(f *testing.F) {
@@ -52,7 +54,7 @@ func TestGlob(t *testing.T) {
 		{`[\]]`, "]", true}, {"__keyspace@4__:ACL_RULE|*", "__keyspace@4__:ACL_RULE|T|R", true},
 		{"__keyspace@4__:ACL_RULE|*", "__keyspace@4__:ACL_RULE", false},
 	} {
-		if got := globMatch(tt.pattern, tt.s); got != tt.want {
+		if got := glob.Match(tt.pattern, tt.s); got != tt.want {
 			t.Errorf("%q matches %q: %v", tt.pattern, tt.s, got)
 		}
 	}
@@ -67,12 +69,12 @@ func FuzzGlob(f *testing.F) {
 		if len(pattern) > 20 || len(s) > 40 || strings.Count(pattern, "*") > 4 {
 			return // takes exponential time, as in Redis
 		}
-		prefix, plain := globPrefix(pattern)
-		if got := globMatch(pattern, s); got && !strings.HasPrefix(s, prefix) ||
+		prefix, plain := glob.Prefix(pattern)
+		if got := glob.Match(pattern, s); got && !strings.HasPrefix(s, prefix) ||
 			plain && got != strings.HasPrefix(s, prefix) {
 			t.Errorf("%q matches %q: %v, prefix %q", pattern, s, got, prefix)
 		}
-		if quoted := globEscape(s); !globMatch(quoted, s) {
+		if quoted := globEscape(s); !glob.Match(quoted, s) {
 			t.Errorf("%q does not match %q", quoted, s)
 		}
 	})

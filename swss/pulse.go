@@ -27,7 +27,7 @@ type Pulse struct {
 // A Census is the state of a database, without its rows.
 type Census struct {
 	Rows  int64             // number of keys except the marks and [KeyInitialized]
-	Marks map[string]string // process of each daemon, see [KeyMark]; nil if another client replaced the key by another type
+	Marks map[string]string // process of each daemon, see [KeyMark]; nil if the key is of another type
 }
 
 // Pulse returns the state of databases. It fails with [ErrUnavailable] if one of their servers, or that of CONFIG_DB,

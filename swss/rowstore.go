@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	mini "github.com/alicebob/miniredis/v2/server"
+
+	"tamtam/swss/glob"
 )
 
 // A rowStore stores the small hashes of the embedded server in packed form. In miniredis each is a separate map, which
@@ -268,10 +270,10 @@ func (s *server) keys(c *mini.Peer, db int, pattern string) string {
 			others = append(others, *name)
 		}
 	}
-	prefix, plain := globPrefix(pattern)
+	prefix, plain := glob.Prefix(pattern)
 	names := []string{}
 	add := func(key string) {
-		if strings.HasPrefix(key, prefix) && (plain || globMatch(pattern, key)) {
+		if strings.HasPrefix(key, prefix) && (plain || glob.Match(pattern, key)) {
 			names = append(names, key)
 		}
 	}

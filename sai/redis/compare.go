@@ -40,8 +40,7 @@ func (s *Server) Refused() bool {
 
 // Compare compares rows and objects until ctx ends, or until the chip must be replaced ([swss.ErrReset]).
 func (s *Server) Compare(ctx context.Context) error {
-	last := time.Now()
-	said := last
+	last, said := time.Now(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():

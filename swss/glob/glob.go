@@ -1,10 +1,11 @@
-package swss
+// Package glob matches texts against the patterns of Redis.
+package glob
 
 import "strings"
 
-// globMatch reports whether s matches a pattern of Redis: "*", "?", "[a-z]", "[^a]", and "\" before
+// Match reports whether s matches a pattern of Redis: "*", "?", "[a-z]", "[^a]", and "\" before
 // a literal character.
-func globMatch(pattern, s string) bool {
+func Match(pattern, s string) bool {
 	for len(pattern) > 0 {
 		switch pattern[0] {
 		case '*':
@@ -13,7 +14,7 @@ func globMatch(pattern, s string) bool {
 				return true
 			}
 			for i := 0; i <= len(s); i++ {
-				if globMatch(pattern, s[i:]) {
+				if Match(pattern, s[i:]) {
 					return true
 				}
 			}
@@ -73,8 +74,8 @@ func classMatch(class string, c byte) (ok bool, rest string) {
 	return ok != not, strings.TrimPrefix(class, "]")
 }
 
-// globPrefix returns the common prefix of all matches of a pattern. plain reports that only a "*" follows it.
-func globPrefix(pattern string) (prefix string, plain bool) {
+// Prefix returns the common prefix of all matches of a pattern. plain reports that only a "*" follows it.
+func Prefix(pattern string) (prefix string, plain bool) {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; c {
