@@ -39,7 +39,6 @@ var accountMutants = []mutant{
 	{"a readout clears all watermarks of a group", "objects/prioritygroup.go", "g.index, total, shared, headroom)",
 		"g.index, true, true, true)"},
 	{"a cleared watermark of a group is zero", "engine/groups.go", "g.MaxCells = g.Cells()", "g.MaxCells = 0"},
-	{"a cleared watermark of a pool is zero", "engine/groups.go", "p.MaxUsed = p.Used()", "p.MaxUsed = 0"},
 	{"a readout that only reads clears, too", "objects/telemetry.go",
 		"sai.TAMCounterSubscriptionAttrStatsMode) == sai.StatsModeReadAndClear",
 		"sai.TAMCounterSubscriptionAttrStatsMode) != 0"},
