@@ -48,7 +48,7 @@ func TestCalls(t *testing.T) {
 	}
 	const first = "C|SAI_OBJECT_TYPE_ROUTE_ENTRY:{\"dest\":\"10.4.0.0/24\",\"switch_id\":\"oid:0x2100000000\"," +
 		"\"vr\":\"oid:0x300000000\"}|SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION=SAI_PACKET_ACTION_FORWARD|" +
-		"SAI_ROUTE_ENTRY_ATTR_NEXT_HOP_ID=oid:0x600000000"
+		"SAI_ROUTE_ENTRY_ATTR_NEXT_HOP_ID=oid:0x600000001"
 	if !slices.Contains(b.Rec.Lines(), first) {
 		t.Errorf("no\n%s\nin\n%s", first, b.Rec.Text())
 	}
