@@ -116,10 +116,12 @@ func switchAttrs(sw *asicview.Node) ([]sai.Attr, *asicview.Graph) {
 type oldIDs struct {
 	vids map[sai.OID]sai.OID // virtual ids by real id
 	own  map[sai.OID]sai.ObjectType
+	came map[sai.ObjectType]map[sai.OID][]sai.OID // what [oldIDs.children] returned
 }
 
 func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
-	o := &oldIDs{vids: map[sai.OID]sai.OID{}, own: map[sai.OID]sai.ObjectType{}}
+	o := &oldIDs{vids: map[sai.OID]sai.OID{}, own: map[sai.OID]sai.ObjectType{},
+		came: map[sai.ObjectType]map[sai.OID][]sai.OID{}}
 	vids, err := db.Client().HGetAll(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil {
 		return nil, err
@@ -267,10 +269,51 @@ func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *a
 	}
 }
 
-// behind returns the former virtual id of an object of a type that came with a port. Real ids do not identify the
-// object, since ports may be created in another order. But syncd chooses virtual ids in the order of the real ones,
-// directly after the port's id. Each id is returned only once.
+// children returns the former virtual ids of the objects of a type that came with ports of the client, by port. An ASIC
+// numbers the objects of a type in the order in which it makes their ports. So if each port had equally many, the order
+// of real ids tells them apart, also if the client made all ports in one bulk request, before any of their objects had
+// a virtual id. children returns nil if the ports had different numbers.
+func (o *oldIDs) children(t sai.ObjectType) map[sai.OID][]sai.OID {
+	if list, known := o.came[t]; known {
+		return list
+	}
+	var ports, objects []sai.OID // real ids
+	for rid, vid := range o.vids {
+		if o.own[vid] == t {
+			objects = append(objects, rid)
+		} else if kind, _ := protocol.VIDType(vid); kind == sai.ObjectTypePort {
+			ports = append(ports, rid)
+		}
+	}
+	o.came[t] = nil
+	if len(ports) == 0 || len(objects)%len(ports) != 0 {
+		return nil
+	}
+	slices.Sort(ports)
+	slices.Sort(objects)
+	each := len(objects) / len(ports)
+	came := map[sai.OID][]sai.OID{}
+	for i, port := range ports {
+		for _, rid := range objects[i*each : (i+1)*each] {
+			came[o.vids[port]] = append(came[o.vids[port]], o.vids[rid])
+		}
+	}
+	o.came[t] = came
+	return came
+}
+
+// behind returns the former virtual id of an object of a type that came with a port: that of [oldIDs.children] if it is
+// known. Otherwise it follows from the virtual ids, which syncd chooses in the order of the real ones, directly after
+// the id of a port that is made alone. Each id is returned only once.
 func (o *oldIDs) behind(view *asicview.Graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
+	if came := o.children(t); came != nil {
+		list := came[port]
+		if len(list) == 0 {
+			return 0, false
+		}
+		came[port] = list[1:]
+		return list[0], true
+	}
 	end := sai.OID(1<<39 - 1) // upper bound for objects that came with this port: the id of the next port
 	for other, n := range view.ByOID {
 		if i := indexOf(other); n.Key.Type == sai.ObjectTypePort && i > indexOf(port) {

@@ -39,7 +39,8 @@ WAYS = [
     ("ACL rule", "leaf1", "Ethernet0", 11, {"port": 7}, None),
     ("VLAN that the port is not in", "leaf1", "Ethernet0", 12, {"port": 8, "vlan": 99}, "INGRESS_VLAN_FILTER"),
     ("route that drops", "spine", "Ethernet0", 13, {"port": 9, "dst": "198.51.100.1"}, "BLACKHOLE_ROUTE"),
-    ("time to live", "spine", "Ethernet0", 14, {"port": 10, "ttl": 2}, "TTL"),
+    ("source is a group address", "leaf1", "Ethernet0", 14, {"port": 10, "from": "03:00:00:00:00:01"},
+     "SMAC_MULTICAST"),
     ("MTU of a router interface", "spine", "Ethernet0", 15, {"port": 11, "size": BIG}, "EXCEEDS_L3_MTU"),
 ]
 
@@ -90,7 +91,7 @@ def frame(spec, i):
     payload = bytes(max(18, spec.get("size", 0) - 42))
     src, dst = socket.inet_aton(spec["src"]), socket.inet_aton(spec["dst"])
     udp = struct.pack("!HHHH", 10000, spec["port"], 8 + len(payload), 0) + payload
-    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), i, 0x4000, spec.get("ttl", 64), 17, 0) + src + dst
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), i, 0x4000, 64, 17, 0) + src + dst
     total = sum(struct.unpack("!10H", head))
     total = (total & 0xffff) + (total >> 16)
     head = head[:10] + struct.pack("!H", ~(total + (total >> 16)) & 0xffff) + head[12:]
@@ -102,8 +103,7 @@ def send(spec):
     """Send packets from this host."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     s.bind(("eth1", 0))
-    with open("/sys/class/net/eth1/address", encoding="ascii") as f:
-        spec["from"] = f.read().strip()
+    spec.setdefault("from", s.getsockname()[4].hex())
     for i in range(spec["count"]):
         s.send(frame(spec, i))
         time.sleep(0.005)
@@ -187,9 +187,10 @@ class Fabric:
     def page(self, name):
         """Return the drops by reason on a switch's page."""
         text = self.bash(name, "curl -s http://127.0.0.1:8088/drops")
-        cell = r"<td[^>]*>(?:<[^>]*>)*"
-        rows = re.findall(cell + r"([a-z0-9-]+)(?:<[^>]*>)*</td>\s*" + cell + "([0-9,]+)", text)
-        return {reason: int(n.replace(",", "")) for reason, n in reversed(rows)}
+        section = re.search(r"<h3>By reason</h3>.*?</section>", text, re.S)
+        rows = re.findall(r'<th scope="row">([^<]*)</th><td class="n" data-of="Packets">([^<]*)<',
+                          section.group(0) if section else "")
+        return {reason: int(re.sub(r"\D", "", n)) for reason, n in rows}
 
 
 def packet(way):
@@ -202,10 +203,10 @@ def trace(fabric, way):
     _, name, port, _, _, _ = way
     p = packet(way)
     words = f"src {p['src']} dst {p['dst']} src-port 10000 dst-port {p['port']}"
+    if "from" in p:
+        words += f" src-mac {p['from']}"
     if "vlan" in p:
         words += f" vlan {p['vlan']}"
-    if "ttl" in p:
-        words += f" ttl {p['ttl'] - (name != 'leaf1')}"
     if "size" in p:
         words += f" size {p['size']}"
     answer = fabric.bash(name, f"tamtam trace {port} {words} 2>&1")
@@ -216,7 +217,7 @@ def trace(fabric, way):
 def why(fabric, way):
     """Return the fates of a way's flow with their numbers of packets, as tamtam has counted them."""
     p = packet(way)
-    line = f"show tam why flow {p['src']} {p['dst']} protocol udp dst-port {p['port']} last 0"
+    line = f"show tam why flow {p['src']} {p['dst']} protocol udp dst-port {p['port']} last 1"
     answer = fabric.bash(way[1], f"tamtam cli -c '{line}' 2>&1")
     return {m[0]: int(m[1]) for m in re.findall(r"^(dropped: \S+|sent)\s+\S+\s+(\d+)", answer, re.M)} or answer.strip()
 
@@ -231,23 +232,26 @@ def main():
     for name in SWITCHES:
         fabric.bash(name, "tamtam run mgmtd --redis unix:/var/run/redis/redis.sock --insecure --http 127.0.0.1:8088 "
                           "> /var/log/mgmtd.log 2>&1 < /dev/null &")
-        fabric.wait(f"{name}: the page", 60, lambda n=name: fabric.page(n) is not None and fabric.bash(
+        fabric.wait(f"{name}: the page", 60, lambda n=name: fabric.bash(
             n, "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8088/drops") == "200")
     for way in WAYS:
         fabric.wait(f"{way[1]}: SONiC's counter for: {way[0]}", 60, lambda w=way: fabric.counter(w) is not None)
     before = [(fabric.counter(w), fabric.page(w[1])) for w in WAYS]
     for way in WAYS:
-        fabric.nets["h1"].exec_run([sys.executable, os.path.abspath(__file__), "send", json.dumps(packet(way))])
+        run = fabric.nets["h1"].exec_run([sys.executable, os.path.abspath(__file__), "send", json.dumps(packet(way))])
+        if run.exit_code:
+            sys.exit("h1 cannot send: " + run.output.decode())
     time.sleep(3)
     print(f"\n{'dropped by':30} {'at':6} {'sent':>4} {'SONiC':>5} {'why':>4} {'page':>4}  {'SONiC counts':22} trace")
     bad = False
     for way, (old, page) in zip(WAYS, before):
         fate = trace(fabric, way)
         flow = why(fabric, way)
-        reason = fate.removeprefix("dropped: ")
+        dropped = re.match(r"dropped: (\S+)", fate)
+        reason = dropped.group(1) if dropped else ""
         counted = fabric.counter(way) - old
         shown = fabric.page(way[1]).get(reason, 0) - page.get(reason, 0)
-        told = flow.get(fate, 0) if isinstance(flow, dict) else 0
+        told = flow.get("dropped: " + reason, 0) if isinstance(flow, dict) else 0
         right = counted == told == shown == way[3]
         bad = bad or not right
         print(f"{way[0]:30} {way[1]:6} {way[3]:4} {counted:5} {told:4} {shown:4}  {way[5] or 'rule EDGE:R7':22} "
