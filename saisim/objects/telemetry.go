@@ -167,6 +167,10 @@ func (t *telemetry) columns(x *telType) (columns []hft.Column, sources []stream.
 			n = len(all)
 		}
 		o, ids := t.objects[of], make([]sai.StatID, n)
+		if o == nil {
+			return nil, nil, badValue(sai.TAMTelTypeAttrState, sai.StatusInvalidParameter,
+				"subscription %s is of %s, which exists no longer: remove the subscription", all[0].key.OID, of)
+		}
 		var clears []sai.StatID
 		for i, y := range all[:n] {
 			ids[i] = y.statID(o.key.Type)

@@ -20,7 +20,8 @@ func isStreaming(seed uint64) bool {
 }
 
 // streamingCases are cases of the gate that stream.
-var streamingCases = []randtest.Cases{{Seed: 40_000, Count: 14}, {Seed: 41_000, Count: 14}}
+var streamingCases = []randtest.Cases{{Seed: 40_000, Count: 14}, {Seed: 41_000, Count: 14},
+	{Seed: 41_470}} // the last removes a port with subscribed priority groups
 
 func streamingOf(seed uint64) *rand.Rand {
 	if isStreaming(seed) {
@@ -176,6 +177,15 @@ func (p *pair) restream() error {
 			}
 		}
 	}
+	for i := range s.choice { // the port of a subscription may be gone
+		oid, there := s.have[i]
+		if c := s.choice[i]; there && !p.exists(c) {
+			if err := p.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeTAMCounterSubscription, oid)); err != nil {
+				return err
+			}
+			delete(s.have, i)
+		}
+	}
 	if len(s.have) == 0 {
 		return nil
 	}
@@ -205,6 +215,12 @@ func (p *pair) restream() error {
 		}
 	}
 	return nil
+}
+
+// exists reports whether the object of a statistic exists.
+func (p *pair) exists(c streamed) bool {
+	_, err := p.chip.Stats(context.Background(), sai.Obj(sai.ObjectType(c.stat>>32), c.of), []sai.StatID{c.stat})
+	return err == nil
 }
 
 // streamOp changes the columns or the interval of the stream, or pauses it.
