@@ -424,7 +424,7 @@ func (s *stockLife) chipIsASIC() {
 	s.done["attributes of the chip compared"] += count
 }
 
-// A probe is a frame and the fate of it.
+// A probe is a frame and its fate.
 type probe struct {
 	what string
 	to   []string // the addresses of which one gets it; empty if it is dropped or punted

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/earlier"
 	"tamtam/sai/redis/objectids"
 	"tamtam/sai/redis/protocol"
 )
@@ -66,7 +67,7 @@ func (vs *views) current(ctx context.Context) (cur *asicview.Graph, learned []*a
 func (vs *views) takeBack(ctx context.Context, res *protocol.Result, refused *asicview.Transition) error {
 	vs.log.Error("syncd: the view is refused, and the ASIC goes back to the one that it had",
 		"steps", len(refused.Errors), "first", refused.Errors[0])
-	old, err := readOldIDs(ctx, vs.db)
+	old, err := earlier.Read(ctx, vs.db)
 	if err != nil {
 		return err
 	}
