@@ -1,4 +1,5 @@
-// Package earlier reads the ids of an earlier run of syncd from ASIC_DB, and finds those of objects that came with ports.
+// Package earlier reads the ids of an earlier run of syncd from ASIC_DB, and finds those of objects that came with
+// ports.
 package earlier
 
 import (
@@ -71,8 +72,8 @@ func (o *IDs) Claim(k sai.Key) (sai.OID, bool) {
 
 // children returns the former virtual ids of the objects of a type that came with ports of the client, by port. An ASIC
 // numbers the objects of a type in the order in which it makes their ports. So if each port had equally many, the order
-// of real ids distinguishes them, also if the client made all ports in one bulk request, before any of their objects had
-// a virtual id. children returns nil if the ports had different numbers.
+// of real ids distinguishes them, also if the client made all ports in one bulk request, before any of their objects
+// had a virtual id. children returns nil if the ports had different numbers.
 func (o *IDs) children(t sai.ObjectType) map[sai.OID][]sai.OID {
 	if list, known := o.came[t]; known {
 		return list
