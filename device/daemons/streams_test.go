@@ -102,9 +102,6 @@ func TestStreamReaderIsSlow(t *testing.T) {
 func TestStreamReaderListens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hft.sock")
 	to := StreamReader{network: "unixgram", address: path}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -116,6 +113,11 @@ func TestStreamReaderListens(t *testing.T) {
 		go func() { done <- to.Listen(ctx, store) }()
 		sink := newStreaming(nil, []StreamReader{to}, slog.Default()).sinks[0]
 		for sink.sent == 0 { // until the socket is there
+			select {
+			case err := <-done:
+				t.Fatal(err)
+			default:
+			}
 			sink.send(t.Context(), &saisim.StreamMessage{Bytes: make([]byte, 20), Records: 1})
 		}
 		<-read

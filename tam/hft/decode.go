@@ -191,7 +191,9 @@ func (d *Decoder) Lacks(b []byte) bool {
 }
 
 // Knows reports whether the decoder holds a template.
-func (d *Decoder) Knows(domain uint32, template uint16) bool { return d.ipfix.Template(domain, template) != nil }
+func (d *Decoder) Knows(domain uint32, template uint16) bool {
+	return d.ipfix.Template(domain, template) != nil
+}
 
 // Session adds the templates of a session, as in session_config, and the names of its objects by label. Names that the
 // decoder had for these templates are dropped. Faults are reported as in [Decoder.Messages].
