@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tamtam/swss"
-	"tamtam/swss/tick"
 )
 
 // How often the server checks that the databases are still the claimed ones, and how long it waits for the response.
@@ -31,6 +30,8 @@ func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, report func(reason string)) error {
 	s.hub.Distrust()
 	s.claim.Store(claim)
+	tick := time.NewTicker(lookPeriod)
+	defer tick.Stop()
 	for {
 		err := s.look(ctx, claim)
 		switch {
@@ -47,7 +48,7 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, report func(reason
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.After(lookPeriod):
+		case <-tick.C:
 		}
 	}
 }

@@ -2,8 +2,12 @@ package orch
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"tamtam/swss"
 )
@@ -63,16 +67,29 @@ func (r *rows) gone(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	return out, nil
 }
 
+// flushPeriod is the interval at which a daemon on wall time checks whether a database was emptied.
+const flushPeriod = time.Second
+
+func (d *Daemon) flushPeriod() time.Duration {
+	if !d.live {
+		return 0
+	}
+	return flushPeriod
+}
+
 // OnFlush calls f when a database may have been emptied while the daemon runs.
 func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
 
 // watchFlush checks whether a database was emptied since the last call.
-func (d *Daemon) watchFlush(ctx context.Context, p *swss.Pulse) error {
-	emptied := d.checked && p.Emptied != d.flushCount
-	d.checked, d.flushCount = true, p.Emptied
+func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
+	count, err := d.flushes(ctx)
+	if err != nil {
+		return err
+	}
+	emptied := d.flushCount != "" && count != d.flushCount
+	d.flushCount = count
 	if !emptied {
-		var err error
-		if emptied, err = d.lacksRows(ctx, p); err != nil || !emptied {
+		if emptied, err = d.lacksRows(ctx); err != nil || !emptied {
 			return err
 		}
 	}
@@ -88,18 +105,26 @@ func (d *Daemon) watchFlush(ctx context.Context, p *swss.Pulse) error {
 	return nil
 }
 
-// consumed returns the databases from which the daemon consumes rows.
-func (d *Daemon) consumed() (names []swss.DBName) {
-	for db := range d.compared {
-		names = append(names, db.Name())
+// flushCommand matches the counts of commands that empty databases.
+var flushCommand = regexp.MustCompile(`cmdstat_(?:flushdb|flushall|swapdb):calls=\d+`)
+
+// flushes returns the counts of the commands that empty databases, as text.
+func (d *Daemon) flushes(ctx context.Context) (string, error) {
+	db := d.redis.DB(swss.ConfigDB)
+	info, err := db.Client().Info(ctx, "commandstats").Result()
+	if err != nil { // the embedded server has no such section
+		if err := db.Ping(ctx); err != nil {
+			return "", err
+		}
+		return "unknown", nil
 	}
-	return names
+	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
 }
 
 // lacksRows reports whether a database lacks rows without an event for their deletion. It checks this only if the
 // database holds fewer keys than the daemon has received rows. Fewer keys prove nothing: rows may have been deleted one
 // by one, by events that the daemon has not handled yet.
-func (d *Daemon) lacksRows(ctx context.Context, p *swss.Pulse) (bool, error) {
+func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	type table struct {
 		db   *swss.DB
 		name string
@@ -114,7 +139,11 @@ func (d *Daemon) lacksRows(ctx context.Context, p *swss.Pulse) (bool, error) {
 		known[r.DB()] += int64(len(r.known))
 	}
 	for db, n := range known {
-		if p.DBs[db.Name()].Rows >= n {
+		size, err := db.Client().DBSize(ctx).Result()
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", db.Name(), err)
+		}
+		if size >= n {
 			continue
 		}
 		if lacks, err := lacksUnheard(ctx, d, db); err != nil || lacks {

@@ -159,7 +159,11 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 		return sairedis.Sign{Gone: swss.Why(err)}
 	}
 	nothing := sairedis.Sign{Says: true}
-	run, listens, err := sairedis.Run(ctx, s.redis)
+	run, err := sairedis.Run(ctx, s.redis)
+	if err != nil {
+		return nothing
+	}
+	listens, err := sairedis.Listens(ctx, s.redis)
 	if err != nil {
 		return nothing
 	}

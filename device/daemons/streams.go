@@ -18,7 +18,6 @@ import (
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/tick"
 )
 
 // StreamReaders are the forms of a [StreamReader], for messages about flags.
@@ -240,7 +239,7 @@ func (s *streaming) run(ctx context.Context, r *swss.Redis) error {
 				reported = now
 				s.report(ctx, rows)
 			}
-			timer.Reset(tick.Until(time.Now(), period))
+			timer.Reset(period - time.Since(now)%period)
 		}
 	}
 }

@@ -22,8 +22,6 @@ type listener struct {
 const (
 	// lookPeriod is how often the interfaces are checked without events, since events may be lost.
 	lookPeriod = 200 * time.Millisecond
-	// unwiredPeriod is how often the time of a chip without interfaces advances, if nothing happens in the chip.
-	unwiredPeriod = 250 * time.Millisecond
 	// newsPeriod is the minimum time between two checks.
 	newsPeriod = time.Millisecond
 	// mostNews is the largest number of messages that are read at once.

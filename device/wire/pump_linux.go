@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tamtam/saisim"
-	"tamtam/swss/tick"
 )
 
 const (
@@ -143,14 +142,12 @@ func Run(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { p.forward(ctx) })
-	if len(p.lines) > 0 {
-		helpers.Go(func() {
-			listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
-				p.changed.Store(true)
-				wake.wake()
-			})
+	helpers.Go(func() {
+		listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
+			p.changed.Store(true)
+			wake.wake()
 		})
-	}
+	})
 	defer func() {
 		cancel()
 		helpers.Wait()
@@ -399,9 +396,6 @@ func (p *pump) flush(l *line) {
 // wait waits for a frame, the chip's next event, or the next look.
 func (p *pump) wait() error {
 	d := lookPeriod
-	if len(p.lines) == 0 {
-		d = tick.Until(time.Now(), unwiredPeriod)
-	}
 	if at, ok := p.Chip.NextEvent(); ok {
 		d = min(d, p.Chip.TrueTime(at).Sub(p.Chip.TrueTime(0))-time.Since(p.Start))
 		if d < spin {

@@ -163,7 +163,7 @@ var rules = []room{
 		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
 		sai/redis/zmq saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
 	// ports on Linux interfaces
-	{name: "device/wire", modules: []string{xsync, xsys}, clock: true, below: rooms("saisim swss swss/schema")},
+	{name: "device/wire", modules: []string{xsync, xsys}, clock: true, below: rooms("saisim swss/schema")},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark

@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -19,8 +18,7 @@ func TestReportedListsRefusedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	keys := func(ctx context.Context, db *swss.DB) ([]string, error) { return db.AllKeys(ctx) }
-	list, err := newReported(r).list(t.Context(), keys)
+	list, err := newReported(r).list(t.Context())
 	if err != nil || !slices.Equal(list, want) {
 		t.Errorf("%q, %v, want %q", list, err, want)
 	}

@@ -40,13 +40,14 @@ func (s *Server) Refused() bool {
 
 // Compare compares rows and objects until ctx ends, or until the chip must be replaced ([swss.ErrReset]).
 func (s *Server) Compare(ctx context.Context) error {
-	last, said := time.Now(), time.Now()
+	tick := time.NewTicker(drift.Period)
+	defer tick.Stop()
+	said := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case now := <-time.After(time.Until(s.Watch.Next(last))):
-			last = now
+		case now := <-tick.C:
 			s.mu.Lock()
 			ready := s.ready
 			s.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *Server) Compare(ctx context.Context) error {
 	}
 }
 
-func (c comparison) list(ctx context.Context, _ drift.Keys) ([]string, error) {
+func (c comparison) list(ctx context.Context) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names, err := c.asic.Client().Keys(ctx, protocol.ASICState+":*").Result()

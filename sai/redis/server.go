@@ -19,7 +19,6 @@ import (
 	"tamtam/sai/redis/queries"
 	"tamtam/swss"
 	"tamtam/swss/drift"
-	"tamtam/swss/tick"
 )
 
 // ServerOptions configure a [Server].
@@ -176,9 +175,9 @@ func (s *Server) serve(ctx context.Context) error {
 		}
 	}
 	s.report("")
-	due := tick.Next(time.Now(), idle)
+	looked := time.Now()
 	for silent := 0; ; silent++ {
-		msg, err := conn.ReceiveTimeout(ctx, max(time.Until(due), time.Millisecond))
+		msg, err := conn.ReceiveTimeout(ctx, idle)
 		switch {
 		case err == nil:
 			silent = 0
@@ -186,9 +185,9 @@ func (s *Server) serve(ctx context.Context) error {
 		case ctx.Err() == nil && swss.IsTimeout(err):
 			err = s.alive(ctx, conn, silent)
 		}
-		if now := time.Now(); err == nil && !now.Before(due) { // regardless of the number of requests
+		if err == nil && time.Since(looked) >= idle { // regardless of the number of requests
 			err = s.look(ctx)
-			due = tick.Next(now, idle)
+			looked = time.Now()
 		}
 		if err != nil {
 			return err
