@@ -164,7 +164,7 @@ func rowKinds() []rowKind {
 		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_GROUP",
 			words: []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("group", "What is streamed")},
 			keys: []kit.Element{name("Name of the profile"),
-				kit.Arg("type", offered("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP"), "Type of objects")},
+				kit.Arg("type", offered("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP", "BUFFER_POOL"), "Type of objects")},
 			fields: names("object_names object_counters")},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tamtam/swss"
+	"tamtam/swss/tick"
 )
 
 // How often the server checks that the databases are still the claimed ones, and how long it waits for the response.
@@ -30,8 +31,6 @@ func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, report func(reason string)) error {
 	s.hub.Distrust()
 	s.claim.Store(claim)
-	tick := time.NewTicker(lookPeriod)
-	defer tick.Stop()
 	for {
 		err := s.look(ctx, claim)
 		switch {
@@ -48,7 +47,7 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, report func(reason
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick.After(lookPeriod):
 		}
 	}
 }

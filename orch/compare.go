@@ -18,12 +18,20 @@ import (
 // Watch returns the comparisons of the running daemon. More stages may be added before the first Run or Step.
 func (d *Daemon) Watch() *drift.Watch { return d.watch }
 
-// comparePeriod returns the interval at which a daemon on wall time compares.
-func (d *Daemon) comparePeriod() time.Duration {
+// compareAt returns when a daemon on wall time compares next.
+func (d *Daemon) compareAt() time.Time {
 	if !d.live {
-		return 0
+		return time.Time{}
 	}
-	return drift.Period
+	if d.comparedAt.IsZero() {
+		d.comparedAt = d.now
+	}
+	return d.watch.Next(d.comparedAt)
+}
+
+func (d *Daemon) compareSome(ctx context.Context, now time.Time) error {
+	d.comparedAt = now
+	return d.watch.Work(ctx, now)
 }
 
 // Compare compares everything once, at simulated time now, and heals the rows that have differed long enough.
@@ -105,8 +113,8 @@ func (c consumed) lookAfter(keys map[string]bool) {
 	}
 }
 
-func (c consumed) list(ctx context.Context) ([]string, error) {
-	keys, err := c.db.AllKeys(ctx)
+func (c consumed) list(ctx context.Context, keysOf drift.Keys) ([]string, error) {
+	all, err := keysOf(ctx, c.db)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +125,14 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 		}
 	}
 	waiting := map[string]bool{}
-	keys = slices.DeleteFunc(keys, func(name string) bool {
-		table, _, ok := c.db.Split(name)
-		if !ok {
+	var keys []string
+	for _, name := range all {
+		if table, _, ok := c.db.Split(name); !ok {
 			waiting[name] = true
+		} else if tables[table] {
+			keys = append(keys, name)
 		}
-		return !ok || !tables[table]
-	})
+	}
 	c.lookAfter(waiting)
 	there := make(map[string]struct{}, len(keys))
 	for _, name := range keys {

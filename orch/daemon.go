@@ -21,10 +21,10 @@ import (
 type Options struct {
 	Logger   *slog.Logger // nil discards messages
 	Recorder io.Writer    // receives every task in the format of SONiC's swss.rec; nil records nothing
-	// Check returns [swss.ErrReset] if the daemon must read its databases again from the start, for example after a
-	// restart of Redis. Run then ends. Check is called at the start, after every failure, and once per second. It may
-	// be nil.
-	Check func(context.Context) error
+	// Claim is the daemon's mark in its databases; nil if no other process uses them. Run ends if the databases are no
+	// longer those of the claim, for example after a restart of Redis. The databases are checked at the start, after
+	// every failure, and once per second.
+	Claim *swss.Claim
 	// Disturb returns how often a message of a channel is delivered, for fault injection. nil means once.
 	Disturb func(channel string) int
 	// Time returns the time of day, which may be set, and the time since a fixed instant. nil means the kernel's
@@ -63,7 +63,9 @@ type Daemon struct {
 	watch      *drift.Watch
 	fixed      fixed             // rows of STATE_DB that describe the ASIC
 	compared   map[*swss.DB]bool // databases from which the daemon consumes tables
-	flushCount string            // counts of the commands that empty databases, as text; "" before the first look
+	comparedAt time.Time         // time of the last call of watch.Work; zero before the first step
+	checked    bool              // true if the databases were checked
+	flushCount string            // counts of the commands that empty databases at the last check, as text
 	onFlush    []func()
 }
 
@@ -89,8 +91,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	d.watch.Author = func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
 	d.outcomes.asicUnknown = opts.ASICUnknown
 	compareOutcomes(d)
-	d.Every(d.flushPeriod, d.watchFlush)
-	d.Every(d.comparePeriod, d.watch.Work)
+	d.At(d.compareAt, d.compareSome)
 	d.turn <- struct{}{}
 	return d
 }
@@ -291,6 +292,15 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 	case d.wake <- struct{}{}:
 	default:
 	}
+	return nil
+}
+
+// Alive returns an error if ctx ends before no handler runs.
+func (d *Daemon) Alive(ctx context.Context) error {
+	if err := d.acquire(ctx); err != nil {
+		return err
+	}
+	d.release()
 	return nil
 }
 

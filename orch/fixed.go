@@ -40,7 +40,7 @@ func (d *Daemon) Fix(ctx context.Context, table, key string, fields swss.FieldVa
 func (f fixed) stage(db *swss.DB) drift.Stage {
 	return drift.Stage{
 		Name: "STATE_DB, what the ASIC can do",
-		List: func(context.Context) ([]string, error) { return slices.Sorted(maps.Keys(f)), nil },
+		List: func(context.Context, drift.Keys) ([]string, error) { return slices.Sorted(maps.Keys(f)), nil },
 		Look: func(ctx context.Context, names []string) (found []drift.Finding, err error) {
 			err = db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 				sum := []string{}

@@ -26,13 +26,20 @@ func TestTwoHandlersOfOneTable(t *testing.T) {
 	if _, err := d.Step(t.Context(), time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if lacks, err := d.lacksRows(t.Context()); err != nil || lacks {
+	lacks := func() (bool, error) {
+		p, err := r.Pulse(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.lacksRows(t.Context(), p)
+	}
+	if lacks, err := lacks(); err != nil || lacks {
 		t.Errorf("with the row there: %v, %v", lacks, err)
 	}
 	if err := r.DB(swss.ConfigDB).Client().FlushDB(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if lacks, err := d.lacksRows(t.Context()); err != nil || !lacks {
+	if lacks, err := lacks(); err != nil || !lacks {
 		t.Errorf("without: %v, %v", lacks, err)
 	}
 }

@@ -2,12 +2,8 @@ package orch
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
-	"time"
 
 	"tamtam/swss"
 )
@@ -67,29 +63,16 @@ func (r *rows) gone(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	return out, nil
 }
 
-// flushPeriod is the interval at which a daemon on wall time checks whether a database was emptied.
-const flushPeriod = time.Second
-
-func (d *Daemon) flushPeriod() time.Duration {
-	if !d.live {
-		return 0
-	}
-	return flushPeriod
-}
-
 // OnFlush calls f when a database may have been emptied while the daemon runs.
 func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
 
 // watchFlush checks whether a database was emptied since the last call.
-func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
-	count, err := d.flushes(ctx)
-	if err != nil {
-		return err
-	}
-	emptied := d.flushCount != "" && count != d.flushCount
-	d.flushCount = count
+func (d *Daemon) watchFlush(ctx context.Context, p *swss.Pulse) error {
+	emptied := d.checked && p.Emptied != d.flushCount
+	d.checked, d.flushCount = true, p.Emptied
 	if !emptied {
-		if emptied, err = d.lacksRows(ctx); err != nil || !emptied {
+		var err error
+		if emptied, err = d.lacksRows(ctx, p); err != nil || !emptied {
 			return err
 		}
 	}
@@ -105,26 +88,18 @@ func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
 	return nil
 }
 
-// flushCommand matches the counts of commands that empty databases.
-var flushCommand = regexp.MustCompile(`cmdstat_(?:flushdb|flushall|swapdb):calls=\d+`)
-
-// flushes returns the counts of the commands that empty databases, as text.
-func (d *Daemon) flushes(ctx context.Context) (string, error) {
-	db := d.redis.DB(swss.ConfigDB)
-	info, err := db.Client().Info(ctx, "commandstats").Result()
-	if err != nil { // the embedded server has no such section
-		if err := db.Ping(ctx); err != nil {
-			return "", err
-		}
-		return "unknown", nil
+// consumed returns the databases from which the daemon consumes rows.
+func (d *Daemon) consumed() (names []swss.DBName) {
+	for db := range d.compared {
+		names = append(names, db.Name())
 	}
-	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
+	return names
 }
 
 // lacksRows reports whether a database lacks rows without an event for their deletion. It checks this only if the
 // database holds fewer keys than the daemon has received rows. Fewer keys prove nothing: rows may have been deleted one
 // by one, by events that the daemon has not handled yet.
-func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
+func (d *Daemon) lacksRows(ctx context.Context, p *swss.Pulse) (bool, error) {
 	type table struct {
 		db   *swss.DB
 		name string
@@ -139,11 +114,7 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 		known[r.DB()] += int64(len(r.known))
 	}
 	for db, n := range known {
-		size, err := db.Client().DBSize(ctx).Result()
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", db.Name(), err)
-		}
-		if size >= n {
+		if p.DBs[db.Name()].Rows >= n {
 			continue
 		}
 		if lacks, err := lacksUnheard(ctx, d, db); err != nil || lacks {

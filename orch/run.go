@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/swss"
+	"tamtam/swss/tick"
 )
 
 // Bounds of the wait between attempts to work while Redis is away.
@@ -15,12 +16,10 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// Run works on wall time until ctx ends, and then returns nil. It returns the error of Check in [Options] if that is
-// [swss.ErrReset]. It waits while Redis is away or refuses writes.
+// Run works on wall time until ctx ends, and then returns nil. It fails with [swss.ErrReset] if the databases are no
+// longer those of the claim in [Options]. It waits while Redis is away or refuses writes.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
-	// Read before the first rows, or later if Redis is away.
-	d.flushCount, _ = d.flushes(ctx)
 	c := checks{daemon: d}
 	backoff := minBackoff
 	reported := "not yet"
@@ -43,7 +42,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			backoff = minBackoff
 		}
 		reported = d.announce(reported, err)
-		if !d.wait(ctx, retry) {
+		if !d.wait(ctx, retry, c.next) {
 			return nil
 		}
 	}
@@ -71,7 +70,7 @@ func (d *Daemon) announce(last string, err error) (reason string) {
 // checkPeriod is the interval at which a healthy daemon checks its databases.
 const checkPeriod = time.Second
 
-// checks schedules the calls of Check in [Options].
+// checks schedules the checks of the databases.
 type checks struct {
 	daemon  *Daemon
 	trouble bool // true if the last step failed
@@ -79,22 +78,38 @@ type checks struct {
 	conns   int // number of connections of the listener at the last check
 }
 
-// due calls Check if it is due. It holds the turn, so the daemon does nothing else while Check waits for an answer.
+// due checks the databases if a check is due. It holds the turn, so the daemon does nothing else while it waits for an
+// answer.
 func (c *checks) due(ctx context.Context) error {
 	if err := c.daemon.acquire(ctx); err != nil {
 		return err
 	}
 	defer c.daemon.release()
 	now, conns := c.daemon.steady(), c.daemon.listener.Connections()
-	if c.daemon.opts.Check == nil || !c.trouble && conns == c.conns && now.Before(c.next) {
+	if !c.trouble && conns == c.conns && now.Before(c.next) {
 		return nil
 	}
-	c.next, c.conns = now.Add(checkPeriod), conns
-	return c.daemon.opts.Check(ctx)
+	c.next, c.conns = tick.Next(now, checkPeriod), conns
+	return c.daemon.check(ctx)
 }
 
-// wait returns true when there may be work. After an error it waits until retry fires. It returns false when ctx ends.
-func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
+// check returns [swss.ErrReset] if the databases are no longer those of the claim. It finds emptied databases.
+func (d *Daemon) check(ctx context.Context) (err error) {
+	var p *swss.Pulse
+	if claim := d.opts.Claim; claim != nil {
+		p, err = claim.Pulse(ctx, d.consumed()...)
+	} else {
+		p, err = d.redis.Pulse(ctx, d.consumed()...)
+	}
+	if err != nil {
+		return err
+	}
+	return d.watchFlush(ctx, p)
+}
+
+// wait returns true when there may be work, at the latest at the time next. After an error it waits until retry fires.
+// It returns false when ctx ends.
+func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time, next time.Time) bool {
 	if retry != nil {
 		select {
 		case <-ctx.Done():
@@ -103,18 +118,17 @@ func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
 			return true
 		}
 	}
-	var due <-chan time.Time
-	if next, ok := d.NextTimer(); ok {
-		timer := time.NewTimer(next.Sub(d.steady()))
-		defer timer.Stop()
-		due = timer.C
+	if at, ok := d.NextTimer(); ok && at.Before(next) {
+		next = at
 	}
+	timer := time.NewTimer(next.Sub(d.steady()))
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-d.listener.Ready():
 	case <-d.wake:
-	case <-due:
+	case <-timer.C:
 	}
 	return true
 }

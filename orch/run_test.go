@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"tamtam/orch"
 	"tamtam/swss"
@@ -263,13 +264,14 @@ func BenchmarkReport(b *testing.B) {
 
 // A daemon is busy while it waits for the result of its database check, so it does not count as working.
 func TestBusyWhileItChecks(t *testing.T) {
+	r := swsstest.Start(t)
+	claim, err := r.Claim(t.Context(), "d", "1", swss.StateDB)
+	if err != nil {
+		t.Fatal(err)
+	}
 	asked, answer := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	d, _ := live(t, swsstest.Start(t), orch.Options{Check: func(context.Context) error {
-		once.Do(func() { close(asked) })
-		<-answer
-		return nil
-	}})
+	r.DB(swss.ConfigDB).Client().AddHook(&slow{asked: sync.OnceFunc(func() { close(asked) }), answer: answer})
+	d, _ := live(t, r, orch.Options{Claim: claim})
 	<-asked
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -279,5 +281,27 @@ func TestBusyWhileItChecks(t *testing.T) {
 	close(answer)
 	if err := d.Do(t.Context(), func() {}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A slow server executes scripts once answer is closed. It calls asked for each.
+type slow struct {
+	asked  func()
+	answer <-chan struct{}
+}
+
+func (s *slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			s.asked()
+			<-s.answer
+		}
+		return next(ctx, cmd)
 	}
 }

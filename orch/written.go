@@ -28,7 +28,7 @@ type writtenRows struct {
 	db *swss.DB
 }
 
-func (w writtenRows) list(context.Context) ([]string, error) {
+func (w writtenRows) list(context.Context, drift.Keys) ([]string, error) {
 	names := make([]string, 0, len(w.written))
 	for k := range w.written {
 		names = append(names, k.table+w.db.Separator()+k.key)

@@ -67,22 +67,47 @@ func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*
 // Check returns nil if, since the claim, Redis was not restarted and no database was emptied or claimed by another
 // process. Otherwise it fails with [ErrReset]. It fails with [ErrUnavailable] if Redis does not answer.
 func (c *Claim) Check(ctx context.Context) error {
-	r := c.dbs[0].redis
-	if _, err := r.Mend(ctx); err != nil {
-		return err
-	}
-	server, err := r.RunID(ctx)
-	if err != nil {
-		return err
-	}
-	if server != c.server {
-		return ErrRestarted
-	}
-	return c.Ours(ctx)
+	_, err := c.Pulse(ctx)
+	return err
 }
 
-// Ours does a part of the work of Check. It fails with [ErrReset] if a database was emptied, or claimed by another
-// process.
+// Pulse does the same as Check, and returns the state of the claimed databases, and of more.
+func (c *Claim) Pulse(ctx context.Context, more ...DBName) (*Pulse, error) {
+	r := c.dbs[0].redis
+	if _, err := r.Mend(ctx); err != nil {
+		return nil, err
+	}
+	for _, d := range c.dbs {
+		more = append(more, d.name)
+	}
+	p, err := r.Pulse(ctx, more...)
+	if err != nil {
+		return nil, err
+	}
+	if p.Run != c.server {
+		return nil, ErrRestarted
+	}
+	for _, d := range c.dbs {
+		if err := c.compare(d, p.DBs[d.name].Marks[c.name]); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// compare returns an error if the mark in a database is not that of the claim.
+func (c *Claim) compare(d *DB, owner string) error {
+	switch owner {
+	case c.owner:
+		return nil
+	case "":
+		return &EmptiedError{d.name}
+	}
+	return &ClaimedError{DB: d.name, Name: c.name, Owner: owner}
+}
+
+// Ours does a part of the work of Check, without a script. It fails with [ErrReset] if a database was emptied, or
+// claimed by another process.
 func (c *Claim) Ours(ctx context.Context) error {
 	for _, d := range c.dbs {
 		if err := c.check(ctx, d); err != nil {
@@ -97,15 +122,10 @@ func (c *Claim) Mine(ctx context.Context) error { return c.check(ctx, c.dbs[0]) 
 
 func (c *Claim) check(ctx context.Context, d *DB) error {
 	owner, err := d.client.HGet(ctx, KeyMark, c.name).Result()
-	switch {
-	case errors.Is(err, redis.Nil) || err != nil && IsMisuse(err):
-		return &EmptiedError{d.name}
-	case err != nil:
+	if err != nil && !errors.Is(err, redis.Nil) && !IsMisuse(err) {
 		return d.wrap(err, "read the mark of", c.name)
-	case owner != c.owner:
-		return &ClaimedError{DB: d.name, Name: c.name, Owner: owner}
 	}
-	return nil
+	return c.compare(d, owner)
 }
 
 // RunID returns the id of the server process of CONFIG_DB. It is empty if the server does not report one. For example,

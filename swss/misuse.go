@@ -32,16 +32,8 @@ func (m *misuses) note(db DBName, cmd redis.Cmder, err error) {
 	if !IsMisuse(err) {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.keys == nil {
-		m.keys = map[DBName]map[string]struct{}{}
-	}
-	if m.keys[db] == nil {
-		m.keys[db] = map[string]struct{}{}
-	}
 	for _, key := range keysOf(cmd.Args()) {
-		m.keys[db][key] = struct{}{}
+		m.add(db, key)
 	}
 }
 
@@ -63,6 +55,19 @@ func keysOf(args []any) []string {
 		keys = append(keys, word(i))
 	}
 	return keys
+}
+
+// add remembers a key of the wrong type.
+func (m *misuses) add(db DBName, key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keys == nil {
+		m.keys = map[DBName]map[string]struct{}{}
+	}
+	if m.keys[db] == nil {
+		m.keys[db] = map[string]struct{}{}
+	}
+	m.keys[db][key] = struct{}{}
 }
 
 // drain returns the noted keys, and forgets them.

@@ -153,6 +153,16 @@ func (q *Queue) Len(ctx context.Context) (int, error) {
 	return int(n+2) / 3, q.db.wrap(err, "length of", q.table)
 }
 
+// EmptyQueues reports whether some queues of the database are all empty.
+func (d *DB) EmptyQueues(ctx context.Context, queues ...*Queue) (bool, error) {
+	lists := make([]string, len(queues))
+	for i, q := range queues {
+		lists[i] = q.list()
+	}
+	n, err := d.client.Exists(ctx, lists...).Result() // Redis removes a list with its last element
+	return n == 0, d.wrap(err, "look for queues")
+}
+
 // Drain empties the queue without reading it, as a client of sairedis does with answers meant for its predecessor.
 func (q *Queue) Drain(ctx context.Context) error {
 	return q.db.wrap(q.db.client.Del(ctx, q.list()).Err(), "drain", q.table)

@@ -36,28 +36,47 @@ func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 
 // SetFor does Set for a row that expires after ttl, unless it is set again.
 func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, ttl time.Duration) error {
-	k := t.db.rowKey(t.name, key)
-	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...)
-		p.PExpire(ctx, k, ttl)
+	return t.db.SetFor(ctx, key, map[string]FieldValues{t.name: fv}, ttl)
+}
+
+// SetFor does [Table.SetFor] for rows of several tables with the same key, by table, in one transaction.
+func (d *DB) SetFor(ctx context.Context, key string, rows map[string]FieldValues, ttl time.Duration) error {
+	_, err := d.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, table := range slices.Sorted(maps.Keys(rows)) {
+			k := d.rowKey(table, key)
+			p.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(rows[table])))...)
+			p.PExpire(ctx, k, ttl)
+		}
 		return nil
 	})
-	return t.db.wrap(err, "set", k)
+	return d.wrap(err, "set", key)
 }
 
 // GetFor returns a row with a time to live. left is the remaining time; negative means that the row does not
 // expire.
 func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left time.Duration, err error) {
-	row := t.db.rowKey(t.name, key)
-	var fields *redis.MapStringStringCmd
-	var ttl *redis.DurationCmd
+	err = t.GetManyFor(ctx, []string{key}, func(_ string, row FieldValues, ttl time.Duration) { fv, left = row, ttl })
+	return fv, left, err
+}
+
+// GetManyFor does GetFor for some rows in one round trip, and passes each to f, in order.
+func (t *Table) GetManyFor(
+	ctx context.Context, keys []string, f func(key string, fv FieldValues, left time.Duration),
+) error {
+	fields, ttls := make([]*redis.MapStringStringCmd, len(keys)), make([]*redis.DurationCmd, len(keys))
 	if _, err := t.db.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		fields, ttl = p.HGetAll(ctx, row), p.PTTL(ctx, row)
+		for i, key := range keys {
+			row := t.db.rowKey(t.name, key)
+			fields[i], ttls[i] = p.HGetAll(ctx, row), p.PTTL(ctx, row)
+		}
 		return nil
 	}); err != nil {
-		return nil, 0, t.db.wrap(err, "get", row)
+		return t.db.wrap(err, "get", t.name, strings.Join(keys, " "))
 	}
-	return fields.Val(), ttl.Val(), nil
+	for i, key := range keys {
+		f(key, fields[i].Val(), ttls[i].Val())
+	}
+	return nil
 }
 
 // SetMany does Set for many rows in a small number of round trips, in order of their keys.
@@ -135,36 +154,52 @@ func (t *Table) AtLeast(ctx context.Context, n int) (bool, error) {
 
 // Dump returns all rows. It is not atomic: a row that is deleted during the call is omitted.
 func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {
-	keys, err := t.Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows := make(map[string]FieldValues, len(keys))
-	err = t.getMany(ctx, keys, func(key string, row FieldValues, found bool) {
-		if found {
-			rows[key] = row
-		}
-	})
-	return rows, err
+	all, err := t.db.Dump(ctx, t.name)
+	return all[t.name], err
 }
 
-// getMany reads rows in a small number of round trips and passes each to f, in order. Keys that hold no hash count as
-// not found.
-func (t *Table) getMany(ctx context.Context, keys []string, f func(key string, row FieldValues, found bool)) error {
-	for chunk := range slices.Chunk(keys, pipelineSize) {
+// Dump returns all rows of some tables, by table and key, in a small number of round trips; see [Table.Dump].
+func (d *DB) Dump(ctx context.Context, tables ...string) (map[string]map[string]FieldValues, error) {
+	listed := make([]*redis.StringSliceCmd, len(tables))
+	if _, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, table := range tables {
+			listed[i] = p.Keys(ctx, glob.Escape(table+d.sep)+"*")
+		}
+		return nil
+	}); err != nil {
+		return nil, d.wrap(err, "keys of", strings.Join(tables, ", "))
+	}
+	all, names, in := make(map[string]map[string]FieldValues, len(tables)), []string{}, []string{}
+	for i, keys := range listed {
+		all[tables[i]] = make(map[string]FieldValues, len(keys.Val()))
+		for _, name := range keys.Val() {
+			names, in = append(names, name), append(in, tables[i])
+		}
+	}
+	return all, d.getMany(ctx, names, func(i int, row FieldValues) {
+		all[in[i]][strings.TrimPrefix(names[i], in[i]+d.sep)] = row
+	})
+}
+
+// getMany reads rows, by their keys in Redis, in a small number of round trips, and passes those that exist to f, in
+// order. A key that holds no hash does not count.
+func (d *DB) getMany(ctx context.Context, names []string, f func(i int, row FieldValues)) error {
+	for from := 0; from < len(names); from += pipelineSize {
+		chunk := names[from:min(from+pipelineSize, len(names))]
 		cmds := make([]*redis.MapStringStringCmd, len(chunk))
-		_, err := t.db.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, key := range chunk {
-				cmds[i] = p.HGetAll(ctx, t.name+t.db.sep+key)
+		_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, name := range chunk {
+				cmds[i] = p.HGetAll(ctx, name)
 			}
 			return nil
 		})
 		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return t.db.wrap(err, "get", t.name)
+			return d.wrap(err, "get", chunk[0])
 		}
-		for i, key := range chunk {
-			hash := cmds[i].Val()
-			f(key, readRow(hash), len(hash) > 0)
+		for i, cmd := range cmds {
+			if hash := cmd.Val(); len(hash) > 0 {
+				f(from+i, readRow(hash))
+			}
 		}
 	}
 	return nil

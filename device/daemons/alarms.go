@@ -12,10 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/device/fault"
 	"tamtam/orch"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
+	"tamtam/swss/tick"
 )
 
 // alarmsStay is the minimum time for which a transient alarm stays visible, such as that of healed drift or of an
@@ -117,14 +119,12 @@ func (a *Alarms) Run(ctx context.Context) error {
 	l := swss.NewListener(a.redis)
 	defer l.Close()
 	a.objects = newBadObjects(l, a.redis)
-	tick := time.NewTicker(beatPeriod)
-	defer tick.Stop()
 	for {
 		_ = a.turn(ctx) // an error means that Redis is away: no alarm can be written
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick.After(beatPeriod):
 		}
 	}
 }
@@ -142,49 +142,58 @@ func (a *Alarms) turn(ctx context.Context) error {
 // Look raises and clears alarms according to the daemons' own reports.
 func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	want := map[string]swss.FieldValues{}
-	others, err := BesideHere(ctx, a.redis)
+	p, err := a.redis.Pulse(ctx, swss.StateDB, swss.CountersDB)
 	if err != nil {
 		return err
 	}
-	compared, err := swss.NewTable(a.redis.DB(swss.StateDB), drift.Table).Dump(ctx)
+	rows, err := a.redis.DB(swss.StateDB).Dump(ctx, drift.Table, fault.Table, schema.StateOutput, schema.StateSwitch,
+		schema.StateHostAddress, schema.StateWire, schema.StateAlarm)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Concat(daemons, others) {
-		if err := a.ask(ctx, now, name, compared[name], want); err != nil {
-			return err
+	names := slices.Concat(daemons, besideOn(p))
+	states, err := readStates(ctx, a.redis, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		state, heard := states[name]
+		a.ask(now, name, heard, state, rows[drift.Table][name], want)
+		if !heard {
+			// If Redis' clock was set back, an older row would stay until the clock reaches the row's time again.
+			row := a.redis.DB(swss.StateDB)
+			if err := row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatTTL).Err(); err != nil {
+				return err
+			}
+		} else {
+			a.stranger(p, name, state, want)
 		}
 	}
 	if err := a.vouched(ctx, now); err != nil {
 		return err
 	}
-	if err := a.faults(ctx, want); err != nil {
-		return err
-	}
-	if err := a.outputs(ctx, now, want); err != nil {
-		return err
-	}
+	a.faults(rows[fault.Table], want)
+	a.outputs(now, rows[schema.StateOutput], want)
 	if a.troubles != nil {
 		if all := a.troubles(); len(all) > 0 {
 			raise(want, "mgmtd", schema.AlarmFile, schema.SeverityMajor, strings.Join(all, "; "))
 		}
 	}
 	a.recent(now, want)
-	if err := a.databases(ctx, want); err != nil {
+	a.databases(p, rows[schema.StateSwitch][schema.SwitchKey], want)
+	conflicts(rows[schema.StateHostAddress], want)
+	if err := a.wires(ctx, rows[schema.StateWire], want); err != nil {
 		return err
 	}
 	if err := a.configured(ctx, now, want); err != nil {
 		return err
 	}
-	return a.write(ctx, now, want)
+	return a.write(ctx, now, want, rows[schema.StateAlarm])
 }
 
 // write makes the table the target state, whatever other clients did to it, and adds the cleared alarms to the history.
-func (a *Alarms) write(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
-	there, err := a.rows.Dump(ctx)
-	if err != nil {
-		return err
-	}
+// there contains the actual rows.
+func (a *Alarms) write(ctx context.Context, now time.Time, want, there map[string]swss.FieldValues) error {
 	var cleared []string
 	for _, id := range slices.Sorted(maps.Keys(there)) {
 		if want[id] == nil {
@@ -308,14 +317,12 @@ func (a *Alarms) date(now time.Time, want, there map[string]swss.FieldValues) {
 	a.since = since
 }
 
-// ask adds the alarms of a daemon. compared is its row of [drift.Table]; without a row, it compares nothing.
+// ask adds the alarms of a daemon. heard is false if it reports no state. compared is its row of [drift.Table]; without
+// a row, it compares nothing.
 func (a *Alarms) ask(
-	ctx context.Context, now time.Time, name string, compared swss.FieldValues, want map[string]swss.FieldValues,
-) error {
-	state, heard, err := ReadState(ctx, a.redis, name)
-	if err != nil {
-		return err
-	}
+	now time.Time, name string, heard bool, state DaemonState, compared swss.FieldValues,
+	want map[string]swss.FieldValues,
+) {
 	if last, asked := a.received[name]; heard || !asked {
 		a.received[name] = now
 	} else if now.Sub(last) > silentAfter {
@@ -324,12 +331,7 @@ func (a *Alarms) ask(
 	}
 	a.ready[name] = heard && state.State == StateReady
 	if !heard {
-		// If Redis' clock was set back, an older row would stay until the clock reaches the row's time again.
-		row := a.redis.DB(swss.StateDB)
-		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatTTL).Err()
-	}
-	if err := a.stranger(ctx, name, state, want); err != nil {
-		return err
+		return
 	}
 	if state.State != StateReady {
 		raise(want, name, schema.AlarmNotReady, schema.SeverityMajor, state.Reason)
@@ -348,55 +350,32 @@ func (a *Alarms) ask(
 		}
 		raise(want, name, schema.AlarmDrift, schema.SeverityWarning, text)
 	}
-	return nil
 }
 
 // stranger adds an alarm if a daemon's row is not from the process that has the databases. It does so only at the
 // second look in a row, since a daemon that starts claims one database after the other.
-func (a *Alarms) stranger(
-	ctx context.Context, name string, state DaemonState, want map[string]swss.FieldValues,
-) error {
-	why, err := Stranger(ctx, a.redis, name, state)
-	if err != nil {
-		return err
-	}
+func (a *Alarms) stranger(p *swss.Pulse, name string, state DaemonState, want map[string]swss.FieldValues) {
+	why := stranger(p, name, state)
 	if why != "" && a.odd[name] {
 		raise(want, name, schema.AlarmNotOwn, schema.SeverityMajor, why)
 	}
 	a.odd[name] = why != ""
-	return nil
 }
 
-// databases adds alarms about the databases: CONFIG_DB has no configuration, or orchagent reports the state of the ASIC
-// as unknown.
-func (a *Alarms) databases(ctx context.Context, want map[string]swss.FieldValues) error {
-	empty, err := a.redis.DB(swss.ConfigDB).Empty(ctx)
-	if err != nil {
-		return err
-	}
-	if empty {
+// databases adds alarms about the databases: CONFIG_DB has no configuration, or orchagent reports in its row of the
+// switch that the state of the ASIC is unknown.
+func (a *Alarms) databases(p *swss.Pulse, row swss.FieldValues, want map[string]swss.FieldValues) {
+	if p.DBs[swss.ConfigDB].Rows == 0 {
 		raise(want, string(swss.ConfigDB), schema.AlarmEmptied, schema.SeverityMajor,
 			"CONFIG_DB is empty: no configuration has been loaded, or it was lost")
-	}
-	row, _, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateSwitch).Get(ctx, schema.SwitchKey)
-	if err != nil && !swss.IsMisuse(err) {
-		return err
 	}
 	if row[schema.FieldStatus] == statusUnknown {
 		raise(want, "switch", schema.AlarmStatusUnknown, schema.SeverityCritical, row[schema.FieldReason])
 	}
-	if err := a.conflicts(ctx, want); err != nil {
-		return err
-	}
-	return a.wires(ctx, want)
 }
 
-// conflicts adds an alarm for each interface whose address another host uses too.
-func (a *Alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues) error {
-	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateHostAddress).Dump(ctx)
-	if err != nil && !swss.IsMisuse(err) {
-		return err
-	}
+// conflicts adds an alarm for each interface whose address another host uses too. rows is the table of addresses.
+func conflicts(rows, want map[string]swss.FieldValues) {
 	all := map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		row := rows[key]
@@ -414,14 +393,12 @@ func (a *Alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues
 		raise(want, on, schema.AlarmConflict, schema.SeverityMajor, strings.Join(texts, "; ")+
 			": want another address at the host, or at the switch")
 	}
-	return nil
 }
 
 // wires adds alarms of ports whose configured MTU, or that of their PortChannel, is above that of their live interface.
-func (a *Alarms) wires(ctx context.Context, want map[string]swss.FieldValues) error {
-	wires, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateWire).Dump(ctx)
-	if err != nil && !swss.IsMisuse(err) || len(wires) == 0 {
-		return err
+func (a *Alarms) wires(ctx context.Context, wires, want map[string]swss.FieldValues) error {
+	if len(wires) == 0 {
+		return nil
 	}
 	members, err := swss.NewTable(a.redis.DB(swss.ApplDB), schema.AppLAGMember).Keys(ctx)
 	if err != nil {

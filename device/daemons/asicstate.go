@@ -159,11 +159,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 		return sairedis.Sign{Gone: swss.Why(err)}
 	}
 	nothing := sairedis.Sign{Says: true}
-	run, err := sairedis.Run(ctx, s.redis)
-	if err != nil {
-		return nothing
-	}
-	listens, err := sairedis.Listens(ctx, s.redis)
+	run, listens, err := sairedis.Run(ctx, s.redis)
 	if err != nil {
 		return nothing
 	}

@@ -17,11 +17,16 @@ func Beside() []string { return slices.Clone(optional) }
 
 // BesideHere returns the optional daemons that work on the databases, or did so and ended unexpectedly.
 func BesideHere(ctx context.Context, r *swss.Redis) ([]string, error) {
-	marks, err := r.DB(swss.StateDB).Client().HGetAll(ctx, swss.KeyMark).Result()
-	if err != nil && !swss.IsMisuse(err) {
+	p, err := r.Pulse(ctx, swss.StateDB)
+	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(Beside(), func(name string) bool { return marks[name] == "" }), nil
+	return besideOn(p), nil
+}
+
+// besideOn returns the optional daemons that have marked STATE_DB.
+func besideOn(p *swss.Pulse) []string {
+	return slices.DeleteFunc(Beside(), func(name string) bool { return p.DBs[swss.StateDB].Marks[name] == "" })
 }
 
 // runBeside runs an optional daemon until ctx ends.

@@ -61,7 +61,7 @@ func (c Common) Layered(chip sai.API) sai.API {
 func (c Common) Options() orch.Options {
 	opts := orch.Options{Logger: c.Log, Recorder: c.Rec, Disturb: c.faults.Disturb()}
 	if c.health != nil {
-		opts.Report, opts.Check = c.health.report, c.claim.Check
+		opts.Report, opts.Claim = c.health.report, c.claim
 	}
 	if c.asicState != nil {
 		opts.ASICUnknown = func() bool { return c.asicState.why() != "" }

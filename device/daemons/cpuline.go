@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/host/cpuport"
+	"tamtam/swss/tick"
 )
 
 // A CPULine is a client's connection to a CPU port, in this process or over a socket.
@@ -112,8 +113,6 @@ func (h *heldLine) serve(ctx context.Context, l CPULine, serve func(context.Cont
 
 // ask reads the line's counters periodically.
 func (h *heldLine) ask(ctx context.Context, l CPULine) error {
-	tick := time.NewTicker(countPeriod)
-	defer tick.Stop()
 	for {
 		c, err := l.Counts(ctx)
 		if err != nil {
@@ -123,7 +122,7 @@ func (h *heldLine) ask(ctx context.Context, l CPULine) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-tick.After(countPeriod):
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package daemons
 
 import (
-	"context"
 	"maps"
 
 	"tamtam/device/fault"
@@ -26,8 +25,7 @@ func disturbed(controller *fault.Controller, kernel func() altmark.KernelClock) 
 }
 
 // faults adds the alarms of deliberate faults.
-func (a *Alarms) faults(ctx context.Context, want map[string]swss.FieldValues) error {
-	reported, _, err := fault.Reported(ctx, a.redis) // a row that cannot be read is not from a fault controller
+func (a *Alarms) faults(rows, want map[string]swss.FieldValues) {
+	reported, _ := fault.ParseRows(rows) // a row that cannot be read is not from a fault controller
 	maps.Copy(want, fault.Alarms(reported))
-	return err
 }

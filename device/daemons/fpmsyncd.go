@@ -48,7 +48,7 @@ func runFpmsyncdOnce(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common
 	var links linkNames
 	s := fpmsyncd.New(fpmsyncd.Config{Daemon: d, Redis: r, Name: links.name, Restart: cfg.Restart})
 	c.health.setLacks(func(context.Context) string { return s.Lacks() })
-	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(d.Alive, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return s.Serve(ctx, ln, d.Do) })

@@ -17,6 +17,7 @@ import (
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
+	"tamtam/swss/tick"
 )
 
 // ErrNoSuchDaemon is wrapped by the error of [Health] for an unknown name.
@@ -63,16 +64,26 @@ type DaemonState struct {
 
 // ReadState returns the state that a daemon reports. It returns false if the daemon sent no beat for some seconds.
 func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bool, error) {
-	row, left, err := swss.NewTable(r.DB(swss.StateDB), healthTable).GetFor(ctx, name)
-	// If the time to live is longer, the clock of Redis' host was set back, and the row was not renewed since.
-	if err != nil || len(row) == 0 || left > beatTTL {
-		return DaemonState{}, false, err
+	states, err := readStates(ctx, r, []string{name})
+	state, heard := states[name]
+	return state, heard, err
+}
+
+// readStates returns the states that daemons report. It omits a daemon that sent no beat for some seconds.
+func readStates(ctx context.Context, r *swss.Redis, names []string) (map[string]DaemonState, error) {
+	states := map[string]DaemonState{}
+	read := func(name string, row swss.FieldValues, left time.Duration) {
+		// If the time to live is longer, the clock of Redis' host was set back, and the row was not renewed since.
+		if len(row) == 0 || left > beatTTL {
+			return
+		}
+		since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // zero in a row of an unknown format
+		states[name] = DaemonState{
+			State: row[fieldState], Reason: row[fieldReason], Since: since, Owner: row[fieldOwner],
+			Lasts: left == -1, // Redis' value for a key that does not expire
+		}
 	}
-	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // zero in a row of an unknown format
-	return DaemonState{
-		State: row[fieldState], Reason: row[fieldReason], Since: since, Owner: row[fieldOwner],
-		Lasts: left == -1, // Redis' value for a key that does not expire
-	}, true, nil
+	return states, swss.NewTable(r.DB(swss.StateDB), healthTable).GetManyFor(ctx, names, read)
 }
 
 // A health holds the state that a daemon reports. It is written by one goroutine and read by another.
@@ -143,8 +154,6 @@ func (h *health) setLacks(lacks func(context.Context) string) {
 
 // beat renews the row until ctx ends, while the daemon works. If that fails, it can only log the failure.
 func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) error {
-	tick := time.NewTicker(beatPeriod)
-	defer tick.Stop()
 	for reported := false; ; {
 		beat, cancel := context.WithTimeout(ctx, beatTTL/2) // a connection may hang while a new one would work
 		err := h.renew(beat, r)
@@ -159,7 +168,7 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick.After(beatPeriod):
 		case <-h.news: // readers must not see an outdated state
 		}
 	}
@@ -201,23 +210,30 @@ func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	} else if injected, _ := h.faults.InForce(); injected != "" {
 		state.Reason += "; " + injected
 	}
-	err := h.write(ctx, r, healthTable, swss.FieldValues{
+	rows := map[string]swss.FieldValues{healthTable: {
 		fieldState: state.State, fieldReason: state.Reason,
 		fieldSince: state.Since.UTC().Format(time.RFC3339Nano), fieldOwner: h.owner,
-	})
-	if watch != nil && err == nil {
-		err = h.write(ctx, r, drift.Table, watch.State().After(before).Row())
+	}}
+	if watch != nil {
+		rows[drift.Table] = watch.State().After(before).Row()
 	}
-	return err
+	return h.write(ctx, r.DB(swss.StateDB), rows)
 }
 
-func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) error {
-	rows := swss.NewTable(r.DB(swss.StateDB), table)
-	err := rows.SetFor(ctx, h.name, row, beatTTL)
-	if swss.IsMisuse(err) {
-		return rows.Del(ctx, h.name) // the next beat writes it
+// write writes the daemon's rows of some tables.
+func (h *health) write(ctx context.Context, state *swss.DB, rows map[string]swss.FieldValues) error {
+	err := state.SetFor(ctx, h.name, rows, beatTTL)
+	if !swss.IsMisuse(err) {
+		return err
 	}
-	return err
+	for table := range rows {
+		if _, _, err := swss.NewTable(state, table).Get(ctx, h.name); swss.IsMisuse(err) {
+			if err := swss.NewTable(state, table).Del(ctx, h.name); err != nil { // the next beat writes it
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // whole returns the state of a daemon that works. Such a daemon is ready only if, as far as it can determine, the
@@ -344,7 +360,7 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 		strange = state.lasting()
 	}
 	if err == nil && strange == "" && !q.Live { // a process whose mark is missing is live, and will set the mark again
-		strange, err = otherOwner(ctx, r, name, state)
+		strange, err = Stranger(ctx, r, name, state)
 	}
 	switch {
 	case err != nil:

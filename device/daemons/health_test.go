@@ -32,7 +32,7 @@ func TestReadyAndLive(t *testing.T) {
 	}
 	is, w := "1", drift.NewWatch()
 	w.Add(drift.Stage{Name: "STAGE",
-		List: func(context.Context) ([]string, error) { return []string{"object"}, nil },
+		List: func(context.Context, drift.Keys) ([]string, error) { return []string{"object"}, nil },
 		Look: func(context.Context, []string) ([]drift.Finding, error) {
 			if is == "1" {
 				return nil, nil

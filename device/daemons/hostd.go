@@ -38,7 +38,7 @@ func runHostdOnce(ctx context.Context, r *swss.Redis, line attach, c Common) err
 		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
 	}
 	c.health.setLacks(cpu.lack)
-	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(d.Alive, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return cpu.run(ctx, line, cpu.receive) })

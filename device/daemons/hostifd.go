@@ -83,7 +83,7 @@ func runHostifdOnce(
 		return counts.Write(ctx, map[string]swss.FieldValues{"hostifd": row})
 	})
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
-	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(d.Alive, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return line.daemonRun.serve(ctx, run) })

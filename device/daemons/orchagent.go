@@ -231,7 +231,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if o.asic.Adopting() {
 		chip = o.asic.Client()
 	}
-	run, err := sairedis.Run(ctx, r)
+	run, _, err := sairedis.Run(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -468,7 +468,7 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
 			turn, cancel := context.WithTimeout(ctx, beatPeriod/2)
-			err := o.Daemon.Do(turn, func() {})
+			err := o.Daemon.Alive(turn)
 			cancel()
 			if err == nil || ctx.Err() != nil || c.asicState.why() != "" {
 				return ctx.Err()
@@ -486,7 +486,7 @@ func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
 		}
 	}
 	var err error
-	c.syncd.run, err = sairedis.Run(ctx, c.syncd.redis)
+	c.syncd.run, _, err = sairedis.Run(ctx, c.syncd.redis)
 	return err
 }
 

@@ -26,11 +26,7 @@ type outputSeen struct {
 }
 
 // outputs adds an alarm for each output that delivers nothing, whose messages are refused, or whose row is not valid.
-func (a *Alarms) outputs(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
-	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateOutput).Dump(ctx)
-	if err != nil && !swss.IsMisuse(err) {
-		return err
-	}
+func (a *Alarms) outputs(now time.Time, rows, want map[string]swss.FieldValues) {
 	maps.DeleteFunc(a.sending, func(name string, _ *outputSeen) bool { return rows[name] == nil })
 	for name, row := range rows {
 		seen := a.sending[name]
@@ -48,7 +44,6 @@ func (a *Alarms) outputs(ctx context.Context, now time.Time, want map[string]sws
 			want[alarmID(name, schema.AlarmOutput)][schema.AlarmCount] = strconv.FormatUint(n, 10)
 		}
 	}
-	return nil
 }
 
 // look compares an output's row with the last look. It returns the text of the output's alarm, "" if there is none, and

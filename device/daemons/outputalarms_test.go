@@ -58,9 +58,11 @@ func TestOutputAlarms(t *testing.T) {
 			}
 		}
 		want := map[string]swss.FieldValues{}
-		if err := a.outputs(t.Context(), now, want); err != nil {
+		rows, err := table.Dump(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
+		a.outputs(now, rows, want)
 		got := ""
 		for id, row := range want {
 			if id != "syslog-x-output-failed" || row[schema.AlarmSeverity] != schema.SeverityMajor {

@@ -1,6 +1,7 @@
 package daemons
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -12,10 +13,16 @@ import (
 // databases. A row written by hand does not expire, or has another owner. If a row by hand copies both, it cannot be
 // distinguished from the daemon's row.
 func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
-	if why := state.lasting(); why != "" {
-		return why, nil
+	p, err := r.Pulse(ctx, swss.StateDB, swss.CountersDB)
+	if err != nil {
+		return "", err
 	}
-	return otherOwner(ctx, r, name, state)
+	return stranger(p, name, state), nil
+}
+
+// stranger does the same as Stranger, by the marks of STATE_DB and COUNTERS_DB.
+func stranger(p *swss.Pulse, name string, state DaemonState) string {
+	return cmp.Or(state.lasting(), otherOwner(p, name, state))
 }
 
 // lasting returns why a row cannot be from a daemon, "" if it can.
@@ -27,23 +34,20 @@ func (s DaemonState) lasting() string {
 }
 
 // otherOwner returns the reason why a ready process is not the owner of the databases, or "" if it is.
-func otherOwner(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
+func otherOwner(p *swss.Pulse, name string, state DaemonState) string {
 	if state.State != StateReady {
-		return "", nil // a daemon that starts has no mark yet
+		return "" // a daemon that starts has no mark yet
 	}
 	marked := swss.StateDB
 	if name == "syncd" {
 		marked = swss.CountersDB
 	}
-	marks, err := r.DB(marked).Client().HGetAll(ctx, swss.KeyMark).Result()
-	switch {
-	case err != nil && !swss.IsMisuse(err):
-		return "", err
-	case marks[name] == "":
-		return fmt.Sprintf("%s has no mark of it: it was emptied, or another wrote its row", marked), nil
-	case marks[name] != state.Owner:
-		const two = "the mark in %s is of process %.16q, its row of process %.16q"
-		return fmt.Sprintf(two, marked, marks[name], state.Owner), nil
+	switch mark := p.DBs[marked].Marks[name]; mark {
+	case state.Owner:
+		return ""
+	case "":
+		return fmt.Sprintf("%s has no mark of it: it was emptied, or another wrote its row", marked)
+	default:
+		return fmt.Sprintf("the mark in %s is of process %.16q, its row of process %.16q", marked, mark, state.Owner)
 	}
-	return "", nil
 }

@@ -31,7 +31,7 @@ func runSflowdOnce(ctx context.Context, r *swss.Redis, line attach, c Common) er
 		return n.Full, ok
 	}})
 	c.health.setLacks(samples.lack)
-	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(d.Alive, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error {

@@ -18,6 +18,7 @@ import (
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+	"tamtam/swss/tick"
 )
 
 // StreamReaders are the forms of a [StreamReader], for messages about flags.
@@ -239,7 +240,7 @@ func (s *streaming) run(ctx context.Context, r *swss.Redis) error {
 				reported = now
 				s.report(ctx, rows)
 			}
-			timer.Reset(period - time.Since(now)%period)
+			timer.Reset(tick.Until(time.Now(), period))
 		}
 	}
 }

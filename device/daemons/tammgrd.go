@@ -47,7 +47,7 @@ func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	}
 	return runRepeatedly(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
 		d := NewManagers(r, c.of(h, claim))
-		h.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+		h.attach(d.Alive, d.Hears, d.Watch())
 		return d.Run(ctx)
 	}, swss.ApplDB, swss.StateDB)
 }

@@ -83,6 +83,12 @@ func Reported(ctx context.Context, r *swss.Redis) (all []Injected, unread []erro
 	if err != nil {
 		return nil, nil, err
 	}
+	all, unread = ParseRows(rows)
+	return all, unread, nil
+}
+
+// ParseRows does the same as Reported, for the rows of [Table].
+func ParseRows(rows map[string]swss.FieldValues) (all []Injected, unread []error) {
 	for _, daemon := range Daemons() {
 		row := rows[daemon]
 		var some []Injected
@@ -97,7 +103,7 @@ func Reported(ctx context.Context, r *swss.Redis) (all []Injected, unread []erro
 		slices.SortStableFunc(some, func(a, b Injected) int { return a.From.Compare(b.From) })
 		all = append(all, some...)
 	}
-	return all, unread, nil
+	return all, unread
 }
 
 // InWords returns a text about the faults in force as reported, "" if there are none or Redis cannot be read.

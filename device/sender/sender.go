@@ -22,6 +22,7 @@ import (
 	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+	"tamtam/swss/tick"
 )
 
 // Flags holds the outputs without a row in CONFIG_DB, and settings of all outputs.
@@ -138,8 +139,6 @@ func (s *Sender) Run(ctx context.Context) error {
 		news.close()
 		s.reconcile(ctx, nil)
 	}()
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
 	for {
 		if s.cfg.Standby != nil && s.cfg.Standby() {
 			news = news.close()
@@ -157,19 +156,20 @@ func (s *Sender) Run(ctx context.Context) error {
 			}
 			s.report(ctx, time.Now())
 		}
-		if !s.wait(ctx, tick, listener, news) {
+		if !s.wait(ctx, listener, news) {
 			return nil
 		}
 	}
 }
 
 // wait waits for the next beat or change of the configuration, and reports other changes meanwhile.
-func (s *Sender) wait(ctx context.Context, tick *time.Ticker, conf *swss.Listener, news *changes) bool {
+func (s *Sender) wait(ctx context.Context, conf *swss.Listener, news *changes) bool {
+	next := tick.After(beat)
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-tick.C:
+		case <-next:
 			news.look(ctx)
 			return true
 		case <-conf.Ready():

@@ -142,12 +142,14 @@ func Run(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { p.forward(ctx) })
-	helpers.Go(func() {
-		listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
-			p.changed.Store(true)
-			wake.wake()
+	if len(p.lines) > 0 {
+		helpers.Go(func() {
+			listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
+				p.changed.Store(true)
+				wake.wake()
+			})
 		})
-	})
+	}
 	defer func() {
 		cancel()
 		helpers.Wait()
@@ -393,7 +395,8 @@ func (p *pump) flush(l *line) {
 	}
 }
 
-// wait waits for a frame, the chip's next event, or the next look.
+// wait waits for a frame, the chip's next event, or the next look. Looks are not at whole multiples of a period in the
+// time of day: the periods of alternate marking begin there, and counters read as early would be those of no whole one.
 func (p *pump) wait() error {
 	d := lookPeriod
 	if at, ok := p.Chip.NextEvent(); ok {

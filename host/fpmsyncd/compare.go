@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/host/beside"
 	"tamtam/orch"
@@ -61,14 +62,16 @@ func (s *Sync) compare(d *orch.Daemon) {
 	prefix := schema.AppRoute + s.table.DB.Separator()
 	d.Watch().Add(drift.Stage{
 		Name: string(swss.ApplDB),
-		List: func(ctx context.Context) ([]string, error) {
-			keys, err := swss.NewTable(s.table.DB, schema.AppRoute).Keys(ctx)
+		List: func(ctx context.Context, keys drift.Keys) ([]string, error) {
+			names, err := keys(ctx, s.table.DB)
 			if err != nil {
 				return nil, err
 			}
-			all := make(map[string]bool, len(keys)+len(s.routes))
-			for _, key := range keys {
-				all[prefix+key] = true
+			all := make(map[string]bool, len(s.routes))
+			for _, name := range names {
+				if strings.HasPrefix(name, prefix) {
+					all[name] = true
+				}
 			}
 			for dest := range s.routes {
 				all[prefix+schema.RouteKey(dest)] = true

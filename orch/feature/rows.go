@@ -108,14 +108,19 @@ func (r *Rows) lost() {
 }
 
 // list returns the names of the rows that the table contains or that were written.
-func (r *Rows) list(ctx context.Context) ([]string, error) {
-	keys, err := r.table.Keys(ctx)
+func (r *Rows) list(ctx context.Context, keys drift.Keys) ([]string, error) {
+	names, err := keys(ctx, r.db)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]bool{}
-	for _, key := range slices.AppendSeq(keys, maps.Keys(r.has)) {
-		all[r.Table+r.db.Separator()+key] = true
+	all, prefix := map[string]bool{}, r.Table+r.db.Separator()
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			all[name] = true
+		}
+	}
+	for key := range r.has {
+		all[prefix+key] = true
 	}
 	return slices.Sorted(maps.Keys(all)), nil
 }

@@ -20,15 +20,15 @@ func (o *Output) compare() {
 	appl, state := o.r.DB(swss.ApplDB), o.r.DB(swss.StateDB)
 	o.d.Watch().Add(drift.Stage{
 		Name: string(swss.ApplDB),
-		List: func(ctx context.Context) ([]string, error) {
-			return list(ctx, appl, o.appl, func(t Table) string { return t.Appl }, o.tables)
+		List: func(ctx context.Context, keys drift.Keys) ([]string, error) {
+			return list(ctx, keys, appl, o.appl, func(t Table) string { return t.Appl }, o.tables)
 		},
 		Look: o.lookAppl, Heal: o.healAppl,
 	})
 	o.d.Watch().Add(drift.Stage{
 		Name: string(swss.StateDB),
-		List: func(ctx context.Context) ([]string, error) {
-			return list(ctx, state, o.state, func(t Table) string { return t.State }, o.tables)
+		List: func(ctx context.Context, keys drift.Keys) ([]string, error) {
+			return list(ctx, keys, state, o.state, func(t Table) string { return t.State }, o.tables)
 		},
 		Look: o.lookState, Heal: o.healState,
 	})
@@ -36,19 +36,21 @@ func (o *Output) compare() {
 
 // list returns the rows that an output's tables of a database contain, and the rows that they should contain.
 func list[E any](
-	ctx context.Context, db *swss.DB, wanted map[Row]E, name func(Table) string, tables []Table,
+	ctx context.Context, keysOf drift.Keys, db *swss.DB, wanted map[Row]E, name func(Table) string, tables []Table,
 ) ([]string, error) {
-	all, err := db.AllKeys(ctx)
+	all, err := keysOf(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	keys := slices.DeleteFunc(all, func(key string) bool {
+	var keys []string
+	for _, key := range all {
 		r := rowAt(db, key)
-		_, known := wanted[r]
-		return known || !slices.ContainsFunc(tables, func(t Table) bool {
+		if _, known := wanted[r]; !known && slices.ContainsFunc(tables, func(t Table) bool {
 			return name(t) != "" && name(t) == r.Table && !slices.Contains(t.Others, r.Key)
-		})
-	})
+		}) {
+			keys = append(keys, key)
+		}
+	}
 	for r := range wanted {
 		keys = append(keys, r.Table+db.Separator()+r.Key)
 	}

@@ -32,16 +32,17 @@ type reported struct {
 	tables        map[string][]schema.Table // by name in CONFIG_DB; several if a table's statuses are in several tables
 }
 
-func (t reported) list(ctx context.Context) ([]string, error) {
-	keys, err := t.config.AllKeys(ctx)
+func (t reported) list(ctx context.Context, keysOf drift.Keys) ([]string, error) {
+	all, err := keysOf(ctx, t.config)
 	if err != nil {
 		return nil, err
 	}
-	keys = slices.DeleteFunc(keys, func(name string) bool {
-		r := rowAt(t.config, name)
-		_, watched := t.tables[r.Table]
-		return !watched
-	})
+	var keys []string
+	for _, name := range all {
+		if _, watched := t.tables[rowAt(t.config, name).Table]; watched {
+			keys = append(keys, name)
+		}
+	}
 	slices.Sort(keys)
 	return keys, nil
 }

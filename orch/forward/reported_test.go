@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -18,7 +19,8 @@ func TestReportedListsRefusedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := newReported(r).list(t.Context())
+	keys := func(ctx context.Context, db *swss.DB) ([]string, error) { return db.AllKeys(ctx) }
+	list, err := newReported(r).list(t.Context(), keys)
 	if err != nil || !slices.Equal(list, want) {
 		t.Errorf("%q, %v, want %q", list, err, want)
 	}

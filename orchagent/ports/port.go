@@ -233,7 +233,7 @@ func (o *Orch) leftovers() drift.Stage {
 	}
 	return drift.Stage{
 		Name: "ports of the ASIC",
-		List: list,
+		List: func(ctx context.Context, _ drift.Keys) ([]string, error) { return list(ctx) },
 		Look: func(ctx context.Context, keys []string) ([]drift.Finding, error) {
 			still, err := list(ctx)
 			if err != nil {

@@ -76,7 +76,7 @@ func (c *Client) Compared(may func() bool) drift.Stage {
 	return drift.Stage{Name: string(swss.ASICDB), List: c.listRows, Look: c.lookAtRows, Heal: heal}
 }
 
-func (c *Client) listRows(ctx context.Context) ([]string, error) {
+func (c *Client) listRows(ctx context.Context, _ drift.Keys) ([]string, error) {
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}

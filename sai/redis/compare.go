@@ -40,14 +40,13 @@ func (s *Server) Refused() bool {
 
 // Compare compares rows and objects until ctx ends, or until the chip must be replaced ([swss.ErrReset]).
 func (s *Server) Compare(ctx context.Context) error {
-	tick := time.NewTicker(drift.Period)
-	defer tick.Stop()
-	said := time.Now()
+	last, said := time.Now(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case now := <-tick.C:
+		case now := <-time.After(time.Until(s.Watch.Next(last))):
+			last = now
 			s.mu.Lock()
 			ready := s.ready
 			s.mu.Unlock()
@@ -65,7 +64,7 @@ func (s *Server) Compare(ctx context.Context) error {
 	}
 }
 
-func (c comparison) list(ctx context.Context) ([]string, error) {
+func (c comparison) list(ctx context.Context, _ drift.Keys) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names, err := c.asic.Client().Keys(ctx, protocol.ASICState+":*").Result()

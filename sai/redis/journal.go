@@ -24,21 +24,21 @@ const (
 )
 
 // Run returns the id of the syncd that writes ASIC_DB, or "" if there is none. A syncd that restarts has a fresh chip
-// and another id.
-func Run(ctx context.Context, r *swss.Redis) (string, error) {
-	run, err := r.DB(swss.ASICDB).Client().HGet(ctx, KeySyncd, fieldRun).Result()
+// and another id. listens reports whether a syncd, ours or SONiC's, is subscribed to requests. The subscription of a
+// dead syncd has ended.
+func Run(ctx context.Context, r *swss.Redis) (run string, listens bool, err error) {
+	db := r.DB(swss.ASICDB)
+	channel := swss.NewQueue(db, protocol.ASICState).Channel()
+	var id *redis.StringCmd
+	var n *redis.MapStringIntCmd
+	_, err = db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		id, n = p.HGet(ctx, KeySyncd, fieldRun), p.PubSubNumSub(ctx, channel)
+		return nil
+	})
 	if errors.Is(err, redis.Nil) {
-		err = nil
+		err = n.Err()
 	}
-	return run, err
-}
-
-// Listens reports whether a syncd, ours or SONiC's, is subscribed to requests. The subscription of a dead syncd has
-// ended.
-func Listens(ctx context.Context, r *swss.Redis) (bool, error) {
-	channel := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Channel()
-	n, err := r.DB(swss.ASICDB).Client().PubSubNumSub(ctx, channel).Result()
-	return n[channel] > 0, err
+	return id.Val(), n.Val()[channel] > 0, err
 }
 
 // A journal records the outcomes that a syncd has written: the transaction of each outcome increments a count. So the

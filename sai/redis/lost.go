@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"tamtam/swss/tick"
 )
 
 // ErrUnknown is wrapped by every error after which the state of the ASIC is unknown: syncd did not answer, or its
@@ -25,13 +27,11 @@ const lookPeriod = 500 * time.Millisecond
 
 // Lost returns the reason when the state of the ASIC becomes unknown. It also returns when ctx ends.
 func (c *channel) Lost(ctx context.Context) error {
-	tick := time.NewTicker(lookPeriod)
-	defer tick.Stop()
 	for {
 		select {
 		case <-c.lost:
 			return c.broken
-		case <-tick.C:
+		case <-tick.After(lookPeriod):
 			_ = c.look(ctx) // its findings appear in lost
 		case <-ctx.Done():
 			return ctx.Err()

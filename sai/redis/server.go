@@ -19,6 +19,7 @@ import (
 	"tamtam/sai/redis/queries"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/tick"
 )
 
 // ServerOptions configure a [Server].
@@ -175,9 +176,9 @@ func (s *Server) serve(ctx context.Context) error {
 		}
 	}
 	s.report("")
-	looked := time.Now()
+	due := tick.Next(time.Now(), idle)
 	for silent := 0; ; silent++ {
-		msg, err := conn.ReceiveTimeout(ctx, idle)
+		msg, err := conn.ReceiveTimeout(ctx, max(time.Until(due), time.Millisecond))
 		switch {
 		case err == nil:
 			silent = 0
@@ -185,9 +186,9 @@ func (s *Server) serve(ctx context.Context) error {
 		case ctx.Err() == nil && swss.IsTimeout(err):
 			err = s.alive(ctx, conn, silent)
 		}
-		if err == nil && time.Since(looked) >= idle { // regardless of the number of requests
+		if now := time.Now(); err == nil && !now.Before(due) { // regardless of the number of requests
 			err = s.look(ctx)
-			looked = time.Now()
+			due = tick.Next(now, idle)
 		}
 		if err != nil {
 			return err

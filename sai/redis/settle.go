@@ -131,7 +131,7 @@ type acquaintance struct {
 
 // look finds out whether syncd has an id.
 func (a *acquaintance) look(ctx context.Context) error {
-	run, err := Run(ctx, a.asic.Redis())
+	run, _, err := Run(ctx, a.asic.Redis())
 	a.nameless = run == ""
 	return err
 }

@@ -48,7 +48,7 @@ func TestObjectsOfUnknownTypes(t *testing.T) {
 	g.createSwitch()
 	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
 	stage := g.agent.Compared(nil)
-	names, err := stage.List(t.Context())
+	names, err := stage.List(t.Context(), nil)
 	g.must("list", err)
 	found, err := stage.Look(t.Context(), names)
 	g.must("look", err)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tamtam/swss"
+	"tamtam/swss/tick"
 )
 
 // A Finding is an object that differs.
@@ -24,21 +27,25 @@ type Finding struct {
 type Stage struct {
 	Name  string // where the objects are, such as "APPL_DB"
 	After string // daemon that is the author of the expected state and must compare first; "" means this daemon
-	// List lists the existing objects and the expected ones.
-	List func(ctx context.Context) ([]string, error)
+	// List lists the existing objects and the expected ones. keys returns the keys of a database.
+	List func(ctx context.Context, keys Keys) ([]string, error)
 	// Look returns the differences of some objects.
 	Look func(ctx context.Context, keys []string) ([]Finding, error)
 	// Heal brings objects to their expected state. nil means that they cannot be healed.
 	Heal func(ctx context.Context, drifted []Finding) error
 }
 
+// Keys returns the keys of a database, with the names of their tables. The caller must not change the list.
+type Keys func(ctx context.Context, db *swss.DB) ([]string, error)
+
 // Bounds of the work.
 const (
-	Period    = 250 * time.Millisecond // time between two calls of [Watch.Work]
+	period    = 250 * time.Millisecond // time between two calls of [Watch.Work] while there is work
 	usual     = 125                    // number of objects per call: 500 per second
 	hurried   = 2000                   // number of objects per call in the first pass, which delays readiness
 	mostOpen  = 4096                   // maximum number of remembered differences; the next pass finds further ones
 	twice     = time.Second            // time between two looks at one difference, and between two passes
+	early     = period / 2             // a call may be early, since its time is that of a common tick
 	mostShown = 3
 )
 
@@ -55,6 +62,8 @@ type Watch struct {
 	at    int       // index of the stage that the pass has reached
 	left  []string  // objects of this stage that remain; nil if not listed yet
 	count int       // number of objects of the pass so far
+	// listed holds the keys of databases during a call.
+	listed map[*swss.DB][]string
 
 	mu    sync.Mutex
 	state State
@@ -82,10 +91,20 @@ func NewWatch() *Watch { return &Watch{open: map[place]*difference{}} }
 // Add adds a stage. It must be called before the first Work.
 func (w *Watch) Add(s Stage) { w.stages = append(w.stages, &s) }
 
-// Work checks earlier differences again, heals those that are due, and checks the next objects. It is called once per
-// [Period].
+// Next returns the time of the next call of Work. last is that of the last one.
+func (w *Watch) Next(last time.Time) time.Time {
+	if idle := w.began.IsZero() && len(w.open) == 0 && !w.ended.IsZero(); idle {
+		last = w.ended.Add(twice - early)
+	}
+	return tick.Next(last, period)
+}
+
+// Work checks earlier differences again, heals those that are due, and checks the next objects. It is called at the
+// times of [Watch.Next].
 func (w *Watch) Work(ctx context.Context, now time.Time) error {
 	defer w.publish()
+	w.listed = map[*swss.DB][]string{}
+	defer func() { w.listed = nil }()
 	if err := w.again(ctx, now); err != nil {
 		return err
 	}
@@ -99,6 +118,8 @@ func (w *Watch) Work(ctx context.Context, now time.Time) error {
 // Pass looks at all objects once, regardless of the time.
 func (w *Watch) Pass(ctx context.Context, now time.Time) error {
 	defer w.publish()
+	w.listed = map[*swss.DB][]string{}
+	defer func() { w.listed = nil }()
 	w.began, w.at, w.left, w.count = now, 0, nil, 0
 	for !w.began.IsZero() {
 		if err := w.walk(ctx, now, hurried); err != nil {
@@ -108,11 +129,22 @@ func (w *Watch) Pass(ctx context.Context, now time.Time) error {
 	return w.again(ctx, now)
 }
 
+// keys lists the keys of a database once for all stages that begin in one call.
+func (w *Watch) keys(ctx context.Context, db *swss.DB) (list []string, err error) {
+	list, listed := w.listed[db]
+	if !listed {
+		if list, err = db.AllKeys(ctx); err == nil {
+			w.listed[db] = list
+		}
+	}
+	return list, err
+}
+
 // walk looks at the next objects of the pass, at most most, and records those that differ. It begins a new pass when
 // one is due.
 func (w *Watch) walk(ctx context.Context, now time.Time, most int) error {
 	if w.began.IsZero() {
-		if now.Sub(w.ended) < twice {
+		if now.Sub(w.ended) < twice-early {
 			return nil
 		}
 		w.began, w.at, w.left, w.count = now, 0, nil, 0
@@ -124,7 +156,7 @@ func (w *Watch) walk(ctx context.Context, now time.Time, most int) error {
 		}
 		s := w.stages[w.at]
 		if w.left == nil {
-			list, err := s.List(ctx)
+			list, err := s.List(ctx, w.keys)
 			if err != nil {
 				return err
 			}
@@ -168,7 +200,7 @@ func (w *Watch) again(ctx context.Context, now time.Time) error {
 	for _, s := range w.stages {
 		var keys []string
 		for at, d := range w.open {
-			if at.stage == s && now.Sub(d.last) >= twice {
+			if at.stage == s && now.Sub(d.last) >= twice-early {
 				keys = append(keys, at.key)
 			}
 		}

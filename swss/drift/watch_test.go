@@ -22,7 +22,7 @@ type objectStage struct {
 
 func (s *objectStage) stage(after string) Stage {
 	return Stage{Name: "SHELF", After: after,
-		List: func(context.Context) (keys []string, err error) {
+		List: func(context.Context, Keys) (keys []string, err error) {
 			for k := range s.should {
 				keys = append(keys, k)
 			}
@@ -70,8 +70,8 @@ func newBed(t *testing.T, after string) *bed {
 // work lets time pass, and calls Work in every period.
 func (b *bed) work(d time.Duration) State {
 	b.Helper()
-	for range int(d / Period) {
-		b.now = b.now.Add(Period)
+	for range int(d / period) {
+		b.now = b.now.Add(period)
 		if err := b.watch.Work(b.Context(), b.now); err != nil {
 			b.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestDriftIsHealed(t *testing.T) {
 	}
 	b.expect("all is as it should be", 3*time.Second, Consistent, 0, 0)
 	b.is["b"] = "9"
-	b.expect("seen once", Period, Consistent, 0, 0)
+	b.expect("seen once", period, Consistent, 0, 0)
 	b.stubborn = true
 	s := b.expect("seen twice", 4*time.Second, Differs, 1, 0)
 	if s.Reason != "SHELF b is 9" || s.Since.IsZero() || s.Open != 1 {

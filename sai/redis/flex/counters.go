@@ -16,6 +16,7 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss/schema"
+	"tamtam/swss/tick"
 )
 
 // Poll reads the counters of the groups that are due at now into COUNTERS_DB. A group is due when it is enabled, and
@@ -63,7 +64,7 @@ func (c *Counters) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("syncd: counters", "error", err)
 		}
-		wait := time.Second // maximum wait, because a group may be created or enabled meanwhile
+		wait := tick.Until(now, time.Second) // maximum wait, because a group may be created or enabled meanwhile
 		if !next.IsZero() {
 			wait = min(wait, max(time.Until(next), leastPause))
 		}

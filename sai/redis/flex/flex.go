@@ -302,13 +302,10 @@ func (c *Counters) ApplyRows(ctx context.Context) error {
 	if !c.loaded {
 		return nil // the objects of an earlier run are not known yet
 	}
+	if empty, err := c.db.EmptyQueues(ctx, c.Queues...); err != nil || empty {
+		return err
+	}
 	for _, q := range c.Queues {
-		if n, err := q.Len(ctx); err != nil || n == 0 {
-			if err != nil {
-				return err
-			}
-			continue
-		}
 		for more := true; more; {
 			entries, err := q.Pop(ctx)
 			if err != nil {
