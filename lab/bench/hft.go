@@ -94,13 +94,18 @@ func streamedPorts(p profile.Profile, stats []sai.StatID) device.ConfigDB {
 	return c
 }
 
+// settling is how long records do not count: at first the chip catches up with the time that its start took, all at
+// once, and drops records.
+const settling = time.Second
+
 // liveStream measures the arrival of the records of a live switch.
 func liveStream(ctx context.Context, store *hftrecords.Store, d time.Duration) ([]Result, error) {
 	const group, interval = "bench|PORT", time.Millisecond
 	ready := make(chan struct{}, 1)
 	f := store.Follow(false, ready)
 	defer f.Close()
-	var begin, last time.Time // arrival of the first record and of the last one
+	var began time.Time       // arrival of the first record
+	var begin, last time.Time // arrival of the first record that counts, and of the last one
 	var first, at int64       // their times
 	var gaps, late []time.Duration
 	for begin.IsZero() || time.Since(begin) < d {
@@ -122,6 +127,12 @@ func liveStream(ctx context.Context, store *hftrecords.Store, d time.Duration) (
 			for i := range blocks {
 				for _, t := range blocks[i].At {
 					now := time.Now()
+					if began.IsZero() {
+						began = now
+					}
+					if now.Sub(began) < settling {
+						continue
+					}
 					if begin.IsZero() {
 						begin, first = now, t
 					} else {
