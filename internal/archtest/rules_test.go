@@ -370,6 +370,12 @@ var rules = []room{
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
+	// P4 programs: entries and expectations as text
+	{name: "saisim/p4/control", below: rooms("saisim/p4/interp saisim/p4")},
+	// runs P4 programs, one statement at a time
+	{name: "saisim/p4/interp", below: rooms("saisim/p4")},
+	// the format of compiled P4 programs
+	{name: "saisim/p4"},
 	// reasons for dropped frames
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
