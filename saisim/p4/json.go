@@ -16,6 +16,7 @@ const (
 	maxDepth  = 200      // of nested expressions
 	maxWidth  = 1 << 16  // bits of a field or constant
 	maxFields = 1 << 20  // fields of all headers together
+	maxBits   = 1 << 24  // bits of all headers together, and of all inputs of hashes together
 )
 
 // An Error is a program that cannot be read, with the place in the file.

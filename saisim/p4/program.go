@@ -172,14 +172,12 @@ type ValueSet struct {
 	Name  string
 	Index int // in Program.ValueSets
 	Width int // of a value in bits, without padding
-	// Parts are the widths of the select key's parts. They are nil if no state uses the set.
-	Parts []int
 }
 
-// Expand returns a value of the set as a padded key: each part as whole bytes.
-func (s *ValueSet) Expand(value *big.Int) *big.Int {
+// Expand returns a value of the set as a padded key of parts with these widths: each part as whole bytes.
+func (s *ValueSet) Expand(value *big.Int, parts []int) *big.Int {
 	out, left := new(big.Int), s.Width
-	for _, width := range s.Parts {
+	for _, width := range parts {
 		left -= width
 		part := new(big.Int).Rsh(value, uint(max(left, 0)))
 		part.And(part, mask(width))
@@ -222,6 +220,7 @@ type Case struct {
 	Value *big.Int
 	Mask  *big.Int  // nil compares all bits
 	Set   *ValueSet // if not nil, any value of the set matches
+	Parts []int     // widths of the key's parts, for Set
 	Next  *State    // nil ends parsing
 }
 

@@ -62,6 +62,8 @@ type reader struct {
 	profiles    map[string]*Profile
 	tables      int
 	fields      int
+	bits        int // of all headers
+	inputBits   int // of all inputs of hashes
 	depth       int
 }
 
@@ -198,8 +200,10 @@ func (r *reader) readHeaders(root *node) {
 		if !h.Metadata && h.Type.Bits%8 != 0 {
 			n.fail("has %d bits, want whole bytes", h.Type.Bits)
 		}
-		if r.fields += len(h.Type.Fields); r.fields > maxFields {
-			n.fail("makes more than %d fields, want fewer headers", maxFields)
+		r.fields += len(h.Type.Fields)
+		r.bits += h.Type.Bits + h.Type.MaxBytes*8
+		if r.fields > maxFields || r.bits > maxBits {
+			n.fail("makes more than %d fields or %d bits, want fewer headers", maxFields, maxBits)
 		}
 		r.headers[h.Name], r.headerByID[id] = h, h
 		r.Headers = append(r.Headers, h)
@@ -463,12 +467,16 @@ func (r *reader) inputs(list *node, headers bool) []Input {
 			if bits%8 != 0 {
 				n.fail("header %q begins after %d bits, want whole bytes before it", h.Name, bits)
 			}
+			r.inputBits += h.Type.Bits + h.Type.MaxBytes*8
 			inputs = append(inputs, Input{Header: h})
 		case kind == "payload" && headers:
 			inputs = append(inputs, Input{Payload: true})
 		default:
 			n.fail("is of type %q, want field or hexstr%s", kind, map[bool]string{true: ", header or payload"}[headers])
 		}
+	}
+	if r.inputBits += bits; r.inputBits > maxBits {
+		list.fail("makes more than %d bits of inputs, want fewer", maxBits)
 	}
 	return inputs
 }

@@ -108,7 +108,7 @@ func (r *reader) transition(n *node, s *State, next *State) {
 			c.Value = new(big.Int).And(c.Value, c.Mask)
 		}
 	case "parse_vset":
-		c.Set = r.set(n.get("value"), s)
+		c.Set, c.Parts = r.set(n.get("value"), s)
 	default:
 		n.fail("is of type %q, want default, hexstr or parse_vset", kind)
 	}
@@ -118,8 +118,8 @@ func (r *reader) transition(n *node, s *State, next *State) {
 	s.Cases = append(s.Cases, c)
 }
 
-// set returns a value set, after it learned the parts of the key that it is compared with.
-func (r *reader) set(n *node, s *State) *ValueSet {
+// set returns a value set, and the widths of the parts of the key that it is compared with.
+func (r *reader) set(n *node, s *State) (*ValueSet, []int) {
 	set := r.sets[n.text()]
 	if set == nil {
 		n.fail("is %q, want the name of a value set", n.text())
@@ -132,20 +132,7 @@ func (r *reader) set(n *node, s *State) *ValueSet {
 	if bits != set.Width {
 		n.fail("value set %q has %d bits, and the key has %d", set.Name, set.Width, bits)
 	}
-	if set.Parts != nil && !equal(set.Parts, parts) {
-		n.fail("value set %q is used with two different keys, which is not supported", set.Name)
-	}
-	set.Parts = parts
-	return set
-}
-
-func equal(a, b []int) bool {
-	for i := range a {
-		if len(a) != len(b) || a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
+	return set, parts
 }
 
 // parserOp reads one operation of a state.
