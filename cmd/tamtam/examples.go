@@ -57,6 +57,12 @@ tamtam collect hft --unix /run/tamtam/hft.sock --format json --count 1000
 tamtam collect hft --read stream.ipfix --format csv`,
 		"tamtam collect sflow": `tamtam collect sflow --listen :6343
 tamtam collect sflow --read sflow.pcap`,
+		"tamtam p4 check": `tamtam p4 check router.json
+tamtam p4 check router.json --format json`,
+		"tamtam p4 run": `tamtam p4 run router.json --entries router.txt --in 0=a.pcap --in 1=b.pcap --out results
+# every step of every packet
+tamtam p4 run router.json --entries router.txt --in 0=a.pcap --out results --trace steps.json`,
+		"tamtam p4 test": `tamtam p4 test router.json router.stf`,
 		"tamtam sim": `tamtam sim --config config_db.json --in Ethernet0=a.pcap --out results
 tamtam sim --config config_db.json --in Ethernet0=a.pcap --out results --ask "show drops"`,
 		"tamtam lab": `tamtam lab list

@@ -26,7 +26,7 @@ func newRoot(j *journal) *cobra.Command {
 	root := command.Root("tamtam", "A SONiC-style switch with telemetry, on a simulated ASIC",
 		newUp(), newRun(), newCLI(), newSubscribe(), newCollect(), newSim(), newLab(),
 		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(), newFault(),
-		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers(), newCollectd())
+		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers(), newCollectd(), newP4())
 	j.flags(root)
 	root.Long = root.Short + `.
 

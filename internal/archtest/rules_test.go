@@ -62,7 +62,8 @@ var rules = []room{
 		mgmt/access mgmt/configfile
 		collector/export collector/hftread collector collector/marks
 		collector/topology collector/journey collector/capture host/fpmsyncd saisim saisim/describe
-		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
+		saisim/profile saisim/p4/control saisim/p4/interp saisim/p4 saisim/pipe swss swss/schema tam/recordplan/check
+		tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
 	// the kit of tests of the whole switch
 	{name: "device/devicetest", below: rooms(`
