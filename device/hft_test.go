@@ -254,7 +254,7 @@ func TestHighFrequencyTelemetryProblems(t *testing.T) {
 	s := newStreamed(t, streamedPorts)
 	for _, tt := range []struct{ row, field, value, want string }{
 		{"GROUP|p|PORT", "object_counters", "IF_IN_OCTETS,NO_SUCH", "SAI has no SAI_PORT_STAT_NO_SUCH"},
-		{"GROUP|p|PORT", "object_counters", "PFC_0_RX_PAUSE_DURATION", "the ASIC cannot stream it"},
+		{"GROUP|p|PORT", "object_counters", "GREEN_WRED_DROPPED_PACKETS", "the ASIC cannot stream it"},
 		{"GROUP|p|PORT", "object_names", "Ethernet7", `port "Ethernet7" does not exist`},
 		{"PROFILE|p", "poll_interval", "9", "least interval of IF_IN_UCAST_PKTS is 10 microseconds"},
 		{"GROUP|p|QUEUE", "object_names", "Ethernet0|9", "the port has 4 queues"},

@@ -40,8 +40,10 @@ type (
 	QueueState = engine.QueueState
 	// GroupState holds the fill and the counts of an ingress priority group.
 	GroupState = engine.GroupState
-	// PauseCounts holds the frames of priority flow control of a port, by priority.
+	// PauseCounts holds the counts of priority flow control of a port, by priority.
 	PauseCounts = engine.PauseCounts
+	// PauseCount holds the counts of priority flow control of a priority in one direction.
+	PauseCount = engine.PauseCount
 	// PoolState holds the fill of a pool of the packet memory.
 	PoolState = engine.PoolState
 	// FDBRow is an address in a VLAN.

@@ -49,6 +49,22 @@ type sender struct {
 	free   saisim.Cycle // when its wire is free
 	paused saisim.Cycle
 	heard  []sent // frames of flow control on their way
+	asked  pausing
+}
+
+// A pausing is for how long frames of flow control asked for a pause.
+type pausing struct {
+	since saisim.Cycle // of the last frame, 0 if it ended the pause
+	sum   uint64
+}
+
+func (p *pausing) add(at saisim.Cycle, quanta uint16) {
+	if p.since > 0 {
+		p.sum += uint64(at - p.since)
+	}
+	if p.since = 0; quanta > 0 {
+		p.since = at
+	}
 }
 
 // lossyCells runs senders at random loads to one port of a chip with some headroom per sender, of which the cells that
@@ -80,6 +96,7 @@ func lossyCells(t *testing.T, seed uint64, factor float64) (dropped, pauses uint
 		for _, o := range r.outs {
 			if int(o.port) < len(ports) && o.data[0] == 1 {
 				senders[o.port].heard = append(senders[o.port].heard, o)
+				senders[o.port].asked.add(o.at, binary.BigEndian.Uint16(o.data[18+6:]))
 			}
 		}
 		r.outs = r.outs[:0]
@@ -100,14 +117,21 @@ func lossyCells(t *testing.T, seed uint64, factor float64) (dropped, pauses uint
 			frames++
 		}
 	}
-	r.drain()
+	for _, o := range r.drain() {
+		if int(o.port) < len(ports) && o.data[0] == 1 {
+			senders[o.port].asked.add(o.at, binary.BigEndian.Uint16(o.data[18+6:]))
+		}
+	}
 	for i, id := range ports {
 		c, _ := r.PortCounters(id)
 		dropped += c.Dropped[drop.PriorityGroup]
 		n := r.PauseCounts(id)
-		pauses += n.Tx[3]
-		if s := r.GroupState(id, 3); s.Cells != 0 || s.Paused || n.Tx[2] != 0 {
+		pauses += n.Tx[3].Frames
+		if s := r.GroupState(id, 3); s.Cells != 0 || s.Paused || n.Tx[2].Frames != 0 {
 			t.Errorf("sender %d: group %+v, flow control %+v", i, s, n)
+		}
+		if n.Tx[3].Cycles != senders[i].asked.sum {
+			t.Errorf("sender %d is paused for %d cycles, counted are %d", i, senders[i].asked.sum, n.Tx[3].Cycles)
 		}
 	}
 	if b := r.FrameCounts(); b.Sent+b.Dropped[drop.PriorityGroup] < frames {
@@ -134,5 +158,50 @@ func TestHeadroomIsLossless(t *testing.T) {
 	}
 	if lost == 0 || pauses < 100 {
 		t.Errorf("%d packets are dropped without enough headroom, and %d frames pause senders; want many", lost, pauses)
+	}
+}
+
+// saiport.h: durations are those of the quanta in frames of flow control. A frame replaces what is left of the pause
+// before it: that time did not pass. ON2OFF counts the frames that end a pause.
+func TestPauseDurations(t *testing.T) {
+	p := profile.Default()
+	r := newRig(t, p)
+	const port, priority, quanta = 5, 3, 1000
+	span := saisim.Cycle(quanta * 512 * p.ClockHz / (uint64(p.Default[0].Mbps) * 1_000_000))
+	frame := func(quanta uint16) saisim.Frame {
+		b := make([]byte, 60)
+		copy(b, "\x01\x80\xc2\x00\x00\x01\x02\x00\x00\x00\x00\x09\x88\x08\x01\x01")
+		b[17] = 1 << priority
+		binary.BigEndian.PutUint16(b[18+2*priority:], quanta)
+		return saisim.Frame{Data: b}
+	}
+	type sent struct {
+		quanta uint16
+		halves saisim.Cycle // time until the next frame, in halves of the pause's duration
+	}
+	const of = sai.StatID(2 * priority)
+	k := sai.Obj(sai.ObjectTypePort, r.oid(port))
+	for _, tt := range []struct {
+		what                   string
+		sent                   []sent
+		frames, halves, ending uint64
+	}{
+		{"a pause lasts for its quanta", []sent{{quanta, 4}}, 1, 2, 0},
+		{"a frame ends nothing where no pause is", []sent{{0, 2}}, 2, 2, 0},
+		{"a frame ends half of a pause", []sent{{quanta, 1}, {0, 2}}, 4, 3, 1},
+		{"a frame begins a pause again", []sent{{quanta, 1}, {quanta, 4}}, 6, 6, 1},
+	} {
+		for _, x := range tt.sent {
+			noError(t, r.Receive(port, r.Now(), frame(x.quanta)))
+			r.Advance(r.Now() + x.halves*span/2)
+		}
+		got := [4]uint64{
+			r.stat(k, sai.PortStatPfc0RxPkts+of), r.stat(k, sai.PortStatPfc0RxPauseDuration+of),
+			r.stat(k, sai.PortStatPfc0RxPauseDurationUs+of), r.stat(k, sai.PortStatPfc0On2offRxPkts+priority),
+		}
+		microseconds := tt.halves * uint64(span) / 2 * 1_000_000 / p.ClockHz
+		if want := [4]uint64{tt.frames, tt.halves * quanta / 2, microseconds, tt.ending}; got != want {
+			t.Errorf("%s: frames, quanta, microseconds and frames that end pauses: %d, want %d", tt.what, got, want)
+		}
 	}
 }

@@ -276,7 +276,7 @@ func TestStreamsRefuse(t *testing.T) {
 	}
 	subscribe(sai.StatusInvalidParameter, r.telType, group, sai.IngressPriorityGroupStatPackets) // MMU statistics are off
 
-	subscribe(sai.StatusNotSupported, r.telType, r.oid(1), sai.PortStatPfc0RxPauseDuration) // not counted
+	subscribe(sai.StatusNotSupported, r.telType, r.oid(1), sai.PortStatGreenWREDDroppedPackets) // not counted
 	subscribe(sai.StatusInvalidParameter, r.telType, r.oid(1), sai.PortStatIfInOctets,
 		sai.TAMCounterSubscriptionAttrLabel, sai.Uint(hft.MaxLabel+1))
 
@@ -298,6 +298,41 @@ func TestStreamsRefuse(t *testing.T) {
 	for _, us := range []int{0, 9} {
 		r.refused(sai.StatusInvalidParameter, sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
 			sai.TAMReportAttrReportMode, sai.TAMReportModeBulk, sai.TAMReportAttrReportInterval, sai.Uint(us))
+	}
+}
+
+// A port goes with its priority groups, although subscriptions that no stream uses name them. Then CREATE_CONFIG is
+// refused, and names the subscription and the group. Without the subscription it makes templates again.
+func TestStreamOutlivesRemovedPort(t *testing.T) {
+	r := newTelemetryRig(t, 10*time.Microsecond)
+	r.telType = r.newType(sai.TAMTelTypeAttrSwitchEnableMmuStats)
+	r.set(sai.ObjectTypeTAMTelemetry, r.telemetry, sai.TAMTelemetryAttrTAMTypeList, sai.OIDs{r.telType})
+	groupOf := func(id saisim.PortID) sai.OID {
+		return r.get(sai.ObjectTypePort, r.oid(id), sai.PortAttrIngressPriorityGroupList).(sai.OIDs)[3]
+	}
+	gone := groupOf(9)
+	of := r.subscribe(gone, sai.IngressPriorityGroupStatWatermarkBytes, 1)
+	r.subscribe(groupOf(1), sai.IngressPriorityGroupStatWatermarkBytes, 2)
+	r.leave(9)
+	r.remove(sai.ObjectTypeHostif, r.hostifs[9])
+	r.remove(sai.ObjectTypePort, r.oid(9))
+
+	create := sai.Attr{ID: sai.TAMTelTypeAttrState, Value: sai.TAMTelTypeStateCreateConfig}
+	err := r.Set(context.Background(), sai.Obj(sai.ObjectTypeTAMTelType, r.telType), create)
+	r.wantStatus(err, sai.StatusInvalidParameter)
+	for _, name := range []string{of.String(), gone.String(), "remove the subscription"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want that it names %s", err, name)
+		}
+	}
+	r.remove(sai.ObjectTypeTAMCounterSubscription, of)
+	r.configure()
+	r.state(sai.TAMTelTypeStateStartStream)
+	r.Advance(20_000)
+	d := need(hft.NewDecoder(0, 0, nil))(t)
+	noError(t, d.Session(r.templates, nil))
+	if got := r.decode(d); len(got) != 2 {
+		t.Errorf("records %v, want two", got)
 	}
 }
 

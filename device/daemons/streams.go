@@ -72,6 +72,9 @@ func (r StreamReader) Listen(ctx context.Context, store *hftrecords.Store) error
 			_ = os.Remove(r.address) // otherwise the next call fails
 		}
 		conn, err = net.ListenUnixgram(r.network, &net.UnixAddr{Name: r.address, Net: r.network})
+		if err == nil {
+			err = os.Chmod(r.address, 0o666) // syncd may be another user; its folder decides who may send
+		}
 	case "udp":
 		conn, err = net.ListenPacket(r.network, r.address)
 	default:

@@ -121,6 +121,9 @@ func TestStreamReaderListens(t *testing.T) {
 			sink.send(t.Context(), &saisim.StreamMessage{Bytes: make([]byte, 20), Records: 1})
 		}
 		<-read
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o002 == 0 {
+			t.Errorf("the socket: %v, %v, want that other users may send to it", st, err)
+		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -12,7 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// wantedStats are the statistics of SONiC's port counters, and that of frames with a wrong FCS.
+// wantedStats are the statistics of SONiC's port counters, that of frames with a wrong FCS, and those of pauses that
+// SONiC's watchdog of flow control and "pfcstat --history" read.
 var wantedStats = []sai.StatID{
 	sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts, sai.PortStatIfInNonUcastPkts, sai.PortStatIfInDiscards,
 	sai.PortStatIfInErrors, sai.PortStatIfInUnknownProtos, sai.PortStatIfInBroadcastPkts, sai.PortStatIfInMulticastPkts,
@@ -35,6 +36,12 @@ var wantedStats = []sai.StatID{
 	sai.PortStatPfc4RxPkts, sai.PortStatPfc5RxPkts, sai.PortStatPfc6RxPkts, sai.PortStatPfc7RxPkts,
 	sai.PortStatPfc0TxPkts, sai.PortStatPfc1TxPkts, sai.PortStatPfc2TxPkts, sai.PortStatPfc3TxPkts,
 	sai.PortStatPfc4TxPkts, sai.PortStatPfc5TxPkts, sai.PortStatPfc6TxPkts, sai.PortStatPfc7TxPkts,
+	sai.PortStatPfc0RxPauseDurationUs, sai.PortStatPfc1RxPauseDurationUs, sai.PortStatPfc2RxPauseDurationUs,
+	sai.PortStatPfc3RxPauseDurationUs, sai.PortStatPfc4RxPauseDurationUs, sai.PortStatPfc5RxPauseDurationUs,
+	sai.PortStatPfc6RxPauseDurationUs, sai.PortStatPfc7RxPauseDurationUs,
+	sai.PortStatPfc0On2offRxPkts, sai.PortStatPfc1On2offRxPkts, sai.PortStatPfc2On2offRxPkts,
+	sai.PortStatPfc3On2offRxPkts, sai.PortStatPfc4On2offRxPkts, sai.PortStatPfc5On2offRxPkts,
+	sai.PortStatPfc6On2offRxPkts, sai.PortStatPfc7On2offRxPkts,
 }
 
 // portStats returns the wanted statistics that the ASIC has. If one statistic were missing, reading all of them would

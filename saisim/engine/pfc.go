@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/tm"
@@ -27,14 +28,56 @@ const multicastPause = 0x0180c2000001
 type flowControl struct {
 	config.FlowControl
 	arrivals tm.Ring[pauseFrame]
-	until    [8]Cycle // by priority: first cycle after its pause
+	rx, tx   [8]pause // by priority, as received and sent
 	due      [config.PriorityGroups]Cycle
 	refresh  Cycle // cycle of the pending classRefresh event, never if there is none
-	counts   PauseCounts
 }
 
-// PauseCounts holds the frames of priority flow control by priority, as received and sent by a port.
-type PauseCounts struct{ Rx, Tx [8]uint64 }
+// PauseCounts holds the counts of priority flow control by priority, as received and sent by a port.
+type PauseCounts struct{ Rx, Tx [8]PauseCount }
+
+// PauseCount holds the counts of priority flow control of a priority in one direction.
+type PauseCount struct {
+	Frames uint64
+	Ended  uint64 // pauses that a frame ended before their time
+	Quanta uint64 // quanta for which the priority was paused
+	Cycles uint64 // the same in cycles
+}
+
+// Microseconds returns for how long the priority was paused, rounded down.
+func (n PauseCount) Microseconds(hz uint64) uint64 {
+	hi, lo := bits.Mul64(n.Cycles, 1_000_000)
+	us, _ := bits.Div64(hi%hz, lo, hz)
+	return us
+}
+
+// A pause is the state of a priority's pauses in one direction. Each frame replaces the rest of the one before it. So
+// no time is counted twice, and none that did not pass.
+type pause struct {
+	from, until Cycle // of the last frame: its cycle, and the first cycle after its quanta
+	quanta      uint64
+	counts      PauseCount // without the last frame's duration
+}
+
+// apply applies a frame that is complete at a cycle. span is the number of cycles of its quanta.
+func (x *pause) apply(at, span Cycle, quanta uint16) {
+	if quanta == 0 && at < x.until {
+		x.counts.Ended++
+	}
+	x.counts = x.at(at)
+	x.counts.Frames++
+	x.from, x.until, x.quanta = at, at+span, uint64(quanta)
+}
+
+// at returns the counts at a cycle. Of the last frame, they have the part that has passed.
+func (x *pause) at(now Cycle) PauseCount {
+	n := x.counts
+	if passed := min(now, x.until) - x.from; passed > 0 {
+		n.Quanta += x.quanta * uint64(passed) / uint64(x.until-x.from)
+		n.Cycles += uint64(passed)
+	}
+	return n
+}
 
 // A pauseFrame is a frame of flow control that an ingress MAC has completely at a cycle.
 type pauseFrame struct {
@@ -88,8 +131,7 @@ func (c *queues) obey(p *port) {
 		x.arrivals.Pop()
 		for i, quanta := range f.quanta {
 			if f.vector>>i&1 != 0 && p.up {
-				x.counts.Rx[i]++
-				x.until[i] = f.at + p.cyclesOf(uint32(quanta)*quantumBytes)
+				x.rx[i].apply(f.at, p.cyclesOf(uint32(quanta)*quantumBytes), quanta)
 			}
 		}
 	}
@@ -115,7 +157,7 @@ func (c *queues) hold(p *port) {
 	for i := range uint8(8) {
 		if p.flow.RX>>i&1 != 0 {
 			q := min(mapped(p.flow.Queue, i), uint8(p.queues.Queues()-1))
-			until[q] = max(until[q], p.flow.until[i])
+			until[q] = max(until[q], p.flow.rx[i].until)
 		}
 	}
 	p.queues.Obey(p.flow.RX != 0)
@@ -204,11 +246,15 @@ func (c *wires) sendPause(p *port, cp *copyOf) {
 		binary.BigEndian.PutUint64(b, multicastPause<<16)
 		binary.BigEndian.PutUint64(b[6:], c.switchMAC<<16|0x8808)
 		b[14], b[15], b[17] = 1, 1, cp.queue
+		quanta := uint16(0)
+		if cp.raw {
+			quanta = maxQuanta
+		}
+		span := p.cyclesOf(uint32(quanta) * quantumBytes)
 		for i := range 8 {
 			if cp.queue>>i&1 != 0 {
-				if p.flow.counts.Tx[i]++; cp.raw {
-					binary.BigEndian.PutUint16(b[18+2*i:], maxQuanta)
-				}
+				binary.BigEndian.PutUint16(b[18+2*i:], quanta)
+				p.flow.tx[i].apply(c.now, span, quanta)
 			}
 		}
 		o := &c.frame
@@ -227,7 +273,9 @@ func (c *wires) endPause(cp *copyOf) {
 // PauseCounts returns the counts of flow control of a port. They are zero if there is no such port.
 func (c *Engine) PauseCounts(id PortID) (n PauseCounts) {
 	if p := c.port(id); p != nil {
-		n = p.flow.counts
+		for i := range n.Rx {
+			n.Rx[i], n.Tx[i] = p.flow.rx[i].at(c.now), p.flow.tx[i].at(c.now)
+		}
 	}
 	return n
 }

@@ -71,10 +71,25 @@ func (c *Engine) SetACLCount(id config.ID, packets, bytes uint64) {
 type PortTally struct {
 	PortCounters
 	In, Out     Direction
-	Pauses      PauseCounts
 	QueueFrames int // number of frames in the port's queues
 	QueueBytes  uint64
+
+	engine *Engine
+	port   *port
 }
+
+// ReceivedPauses returns the counts of the pauses that a port received for a priority.
+func (t *PortTally) ReceivedPauses(priority int) PauseCount {
+	return t.port.flow.rx[priority].at(t.engine.now)
+}
+
+// SentPauses returns the counts of the pauses that a port sent for a priority.
+func (t *PortTally) SentPauses(priority int) PauseCount {
+	return t.port.flow.tx[priority].at(t.engine.now)
+}
+
+// Microseconds returns for how long a priority was paused, rounded down.
+func (t *PortTally) Microseconds(n PauseCount) uint64 { return n.Microseconds(t.engine.prof.ClockHz) }
 
 // PortTally returns a port's counters, and false if there is no such port.
 func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
@@ -82,7 +97,7 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	if p == nil {
 		return t, false
 	}
-	return PortTally{p.counters(), p.stats.in, p.stats.out, p.flow.counts, p.queues.Len(), p.queues.Bytes()}, true
+	return PortTally{p.counters(), p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes(), c, p}, true
 }
 
 // QueueState returns the state of a port's queue, and false if there is no such queue.

@@ -75,7 +75,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	if !p.paced {
 		c.offer(p)
-	} else if p.shaped {
+	} else if p.shaped || p.wakes > c.now {
 		c.hasten(p)
 	}
 }

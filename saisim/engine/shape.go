@@ -19,8 +19,8 @@ func (c *queues) wake(p *port, at Cycle) {
 	c.agenda.push(c.now, event{at, eventKey(classDequeue, p.id)})
 }
 
-// hasten serves a port that waits for its shapers earlier than planned, if a frame that has arrived may leave before
-// the others.
+// hasten serves a port that waits for its shapers earlier than planned, if a frame that has arrived lets it. The port
+// may have lost its shapers in this cycle.
 func (c *queues) hasten(p *port) {
 	if !c.waiting.has(p.id) && c.mayLeave(p) < p.wakes {
 		c.agenda.cancel(event{p.wakes, eventKey(classDequeue, p.id)})
@@ -28,8 +28,8 @@ func (c *queues) hasten(p *port) {
 	}
 }
 
-// reshape plans again when a port is served, after a change of its shapers. As after any change, its frames leave from
-// the next cycle on.
+// reshape plans again when a port is served, after a change of its shapers. Its frames leave from the next cycle on, or
+// in this cycle if another frame arrives after the change.
 func (c *queues) reshape(p *port) {
 	was := p.shaped
 	p.shaped = p.queues.Shaped()

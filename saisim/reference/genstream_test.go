@@ -40,8 +40,13 @@ type streamed struct {
 	clear bool // true if the chip clears the statistic after it has read it
 }
 
-// Statistics of priority groups and pools that are streamed, by number, and whether they are watermarks.
+// Statistics of flow control, priority groups and pools that are streamed.
 var (
+	pauseStreams = []sai.StatID{
+		sai.PortStatPfc2RxPkts, sai.PortStatPfc2RxPauseDuration, sai.PortStatPfc2RxPauseDurationUs,
+		sai.PortStatPfc2On2offRxPkts, sai.PortStatPfc2TxPkts, sai.PortStatPfc2TxPauseDuration,
+		sai.PortStatPfc2TxPauseDurationUs,
+	}
 	groupStreams = []sai.StatID{
 		sai.IngressPriorityGroupStatPackets, sai.IngressPriorityGroupStatCurrOccupancyBytes,
 		sai.IngressPriorityGroupStatWatermarkBytes, sai.IngressPriorityGroupStatSharedWatermarkBytes,
@@ -65,6 +70,9 @@ func (p *pair) chooseBuffers() {
 		}
 	}
 	for _, r := range p.chip.Tables().Ports {
+		if s.random.IntN(3) == 0 {
+			add(streamed{port: r.Port, of: sai.OID(r.ID)}, pauseStreams)
+		}
 		for i, group := range p.list(sai.ObjectTypePort, sai.OID(r.ID), sai.PortAttrIngressPriorityGroupList) {
 			if i < 4 && s.random.IntN(3) == 0 { // maps lead to the first four
 				add(streamed{port: r.Port, of: group, index: i}, groupStreams)
@@ -324,6 +332,23 @@ func (p *pair) refStat(c streamed) uint64 {
 	case sai.PortStatIfOutMulticastPkts:
 		_, out, _ := p.ref.Frames(c.port)
 		return out.Kinds[1]
+	}
+	micros := func(n saisim.PauseCount) uint64 { return n.Cycles * 1_000_000 / p.prof.ClockHz }
+	switch n := p.ref.PauseCounts(c.port); c.stat {
+	case sai.PortStatPfc2RxPkts:
+		return n.Rx[2].Frames
+	case sai.PortStatPfc2RxPauseDuration:
+		return n.Rx[2].Quanta
+	case sai.PortStatPfc2RxPauseDurationUs:
+		return micros(n.Rx[2])
+	case sai.PortStatPfc2On2offRxPkts:
+		return n.Rx[2].Ended
+	case sai.PortStatPfc2TxPkts:
+		return n.Tx[2].Frames
+	case sai.PortStatPfc2TxPauseDuration:
+		return n.Tx[2].Quanta
+	case sai.PortStatPfc2TxPauseDurationUs:
+		return micros(n.Tx[2])
 	}
 	cell := uint64(p.prof.Buffer.CellBytes)
 	switch g := p.ref.GroupState(c.port, c.index); c.stat {

@@ -16,9 +16,43 @@ type pause struct {
 
 // flowControl is the state of a port's priority flow control, by priority.
 type flowControl struct {
-	pauses []pause
-	until  [8]saisim.Cycle // first cycle after the priority's pause
-	counts saisim.PauseCounts
+	pauses         []pause
+	received, sent [8]pauses
+}
+
+// pauses are all pauses of a priority in one direction. Each lasts for its quanta, or until the next frame.
+type pauses []span
+
+type span struct {
+	from, until saisim.Cycle // first cycle, and the first after all quanta
+	quanta      int
+}
+
+// until returns the first cycle after the last pause.
+func (l pauses) until() saisim.Cycle {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[len(l)-1].until
+}
+
+// counts counts the pauses up to a cycle.
+func (l pauses) counts(now saisim.Cycle) (n saisim.PauseCount) {
+	for i, x := range l {
+		n.Frames++
+		end := min(x.until, now)
+		if i+1 < len(l) {
+			end = min(x.until, l[i+1].from)
+		}
+		if i > 0 && x.quanta == 0 && l[i-1].until > x.from {
+			n.Ended++
+		}
+		if end > x.from {
+			n.Cycles += uint64(end - x.from)
+			n.Quanta += uint64(x.quanta) * uint64(end-x.from) / uint64(x.until-x.from)
+		}
+	}
+	return n
 }
 
 // pauseOf returns what a frame of priority flow control contains. It returns false for any other frame.
@@ -43,8 +77,8 @@ func (c *Chip) obey(p *port) {
 		p.pauses = p.pauses[1:]
 		for i, quanta := range x.quanta {
 			if x.vector>>i&1 != 0 && up(p.Port) {
-				p.flowControl.counts.Rx[i]++
-				p.until[i] = x.ready + p.cyclesOf(64*int(quanta))
+				end := x.ready + p.cyclesOf(64*int(quanta))
+				p.flowControl.received[i] = append(p.flowControl.received[i], span{x.ready, end, int(quanta)})
 				c.Queueing("a priority is paused, or goes on")
 			}
 		}
@@ -59,7 +93,7 @@ func (p *port) pausedUntil(queue int) (until saisim.Cycle) {
 			of = int(p.FlowControl.Queue[i])
 		}
 		if min(of, len(p.queues)-1) == queue && p.FlowControl.RX>>i&1 != 0 {
-			until = max(until, p.until[i])
+			until = max(until, p.flowControl.received[i].until())
 		}
 	}
 	return until
@@ -111,7 +145,8 @@ func (c *Chip) sendPause(p *port, frame []byte) {
 	copy(frame[6:], c.conf.Switch.MAC[:])
 	for i := range 8 {
 		if frame[17]>>i&1 != 0 {
-			p.flowControl.counts.Tx[i]++
+			quanta := int(binary.BigEndian.Uint16(frame[18+2*i:]))
+			p.flowControl.sent[i] = append(p.flowControl.sent[i], span{c.now, c.now + p.cyclesOf(64*quanta), quanta})
 		}
 	}
 	c.Output(saisim.Out{Port: p.Port.Port, In: saisim.CPUPort, At: c.now, Data: frame, Len: len(frame)})
@@ -145,9 +180,11 @@ func (c *Chip) nextFlowControl() saisim.Cycle {
 }
 
 // PauseCounts returns the counts of flow control of a port.
-func (c *Chip) PauseCounts(id saisim.PortID) saisim.PauseCounts {
+func (c *Chip) PauseCounts(id saisim.PortID) (n saisim.PauseCounts) {
 	if p := c.portAt(id); p != nil {
-		return p.flowControl.counts
+		for i := range n.Rx {
+			n.Rx[i], n.Tx[i] = p.flowControl.received[i].counts(c.now), p.flowControl.sent[i].counts(c.now)
+		}
 	}
-	return saisim.PauseCounts{}
+	return n
 }

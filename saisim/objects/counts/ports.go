@@ -96,8 +96,16 @@ func Ports() map[sai.StatID]Port {
 		t[id] = func(*Tally) uint64 { return 0 } // such events cannot happen here
 	}
 	for i := range 8 {
-		t[sai.PortStatPfc0RxPkts+sai.StatID(2*i)] = func(p *Tally) uint64 { return p.Pauses.Rx[i] }
-		t[sai.PortStatPfc0TxPkts+sai.StatID(2*i)] = func(p *Tally) uint64 { return p.Pauses.Tx[i] }
+		rx := func(p *Tally) engine.PauseCount { return p.ReceivedPauses(i) }
+		tx := func(p *Tally) engine.PauseCount { return p.SentPauses(i) }
+		id := sai.StatID(2 * i)
+		t[sai.PortStatPfc0RxPkts+id] = func(p *Tally) uint64 { return rx(p).Frames }
+		t[sai.PortStatPfc0TxPkts+id] = func(p *Tally) uint64 { return tx(p).Frames }
+		t[sai.PortStatPfc0RxPauseDuration+id] = func(p *Tally) uint64 { return rx(p).Quanta }
+		t[sai.PortStatPfc0TxPauseDuration+id] = func(p *Tally) uint64 { return tx(p).Quanta }
+		t[sai.PortStatPfc0RxPauseDurationUs+id] = func(p *Tally) uint64 { return p.Microseconds(rx(p)) }
+		t[sai.PortStatPfc0TxPauseDurationUs+id] = func(p *Tally) uint64 { return p.Microseconds(tx(p)) }
+		t[sai.PortStatPfc0On2offRxPkts+sai.StatID(i)] = func(p *Tally) uint64 { return rx(p).Ended }
 	}
 	for i := range engine.NumSizes {
 		t[sai.PortStatEtherInPkts64Octets+sai.StatID(i)] = func(p *Tally) uint64 { return p.In.Sizes[i] }
