@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim/cmu"
 	"tamtam/saisim/config"
+	"tamtam/saisim/tm"
 	"tamtam/tam/altmark"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
@@ -74,6 +75,7 @@ type PortTally struct {
 	Pauses      PauseCounts
 	QueueFrames int // number of frames in the port's queues
 	QueueBytes  uint64
+	Trim        tm.TrimCounts // of all its queues
 }
 
 // PortTally returns a port's counters, and false if there is no such port.
@@ -82,7 +84,14 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	if p == nil {
 		return t, false
 	}
-	return PortTally{p.counters(), p.stats.in, p.stats.out, p.flow.counts, p.queues.Len(), p.queues.Bytes()}, true
+	t = PortTally{
+		PortCounters: p.counters(), In: p.stats.in, Out: p.stats.out, Pauses: p.flow.counts,
+		QueueFrames: p.queues.Len(), QueueBytes: p.queues.Bytes(),
+	}
+	for i := range p.queues.Queues() {
+		t.Trim.Add(&p.queues.Queue(i).TrimCounts)
+	}
+	return t, true
 }
 
 // QueueState returns the state of a port's queue, and false if there is no such queue.
