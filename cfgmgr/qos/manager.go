@@ -215,8 +215,10 @@ func (d *decision) parse(
 	case schema.CfgBufferQueue:
 		q, e := schema.ParseBufferQueue(key, fields)
 		row, err, check = q, e, func() verdict {
-			return cmp.Or(d.side(q.Profile, false),
-				d.parts("the buffer of queue", key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile}))
+			if v := d.side(q.Profile, false); v != (verdict{}) {
+				return v
+			}
+			return d.parts("the buffer of queue", key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile})
 		}
 	case schema.CfgBufferIngress, schema.CfgBufferEgress:
 		b, e := schema.ParseBufferProfiles(table, key, fields)
@@ -224,8 +226,11 @@ func (d *decision) parse(
 	case schema.CfgBufferPG:
 		g, e := schema.ParseBufferPG(key, fields)
 		row, err, check = g, e, func() verdict {
-			return cmp.Or(d.side(g.Profile, true), d.untrimmed("priority groups", g.Profile),
-				d.parts("the buffer of priority group", key, g.QueueKey, ref{schema.CfgBufferProfile, g.Profile}))
+			v := cmp.Or(d.side(g.Profile, true), d.untrimmed("priority groups", g.Profile))
+			if v != (verdict{}) {
+				return v
+			}
+			return d.parts("the buffer of priority group", key, g.QueueKey, ref{schema.CfgBufferProfile, g.Profile})
 		}
 	case schema.CfgMirrorSession:
 		m, e := schema.ParseMirrorSession(key, fields)
