@@ -131,7 +131,11 @@ func (o *Orch) apply(ctx context.Context, row schema.SwitchTrimming) error {
 		}
 		was := o.value(ctx, s.attr)
 		if err := o.set(ctx, s.attr, s.value); err != nil {
-			return orch.Undone(ctx, &undo, fmt.Errorf("set %s %s: %w", s.field, s.shown, err))
+			err = fmt.Errorf("set %s %s: %w", s.field, s.shown, err)
+			if status, ok := sai.StatusOf(err); ok && orch.Refused(status) {
+				err = fmt.Errorf("%s %q: the ASIC does not accept the value, want another: %w", s.field, s.shown, err)
+			}
+			return orch.Undone(ctx, &undo, err)
 		}
 		undo.Push(s.attr.String(), func(ctx context.Context) error { return o.set(ctx, s.attr, was) })
 	}
