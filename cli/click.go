@@ -21,6 +21,10 @@ func clicks() []click {
 	list := []click{
 		{"show interfaces counters -i {i}", "show interface counters {i}"},
 		{"show interfaces counters --interface {i}", "show interface counters {i}"},
+		{"show interfaces counters trim {*}", "show interface trim-counters {*}"},
+		{"show queue counters --trim", "show queue counters"}, {"show queue counters {i} --trim", "show queue counters {i}"},
+		{"show queue counters --all", "show queue counters"}, {"show queue counters {i} --all", "show queue counters {i}"},
+		{"show switch counters all", "show switch counters"}, {"show switch counters trim", "show switch counters"},
 		{"show interfaces {*}", "show interface {*}"},
 		{"show ip interfaces", "show ip interface"}, {"show ipv6 interfaces", "show ipv6 interface"},
 		{"show runningconfiguration all", "show running-configuration"},

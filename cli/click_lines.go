@@ -9,6 +9,7 @@ import (
 
 	"tamtam/cli/forwarding"
 	"tamtam/cli/kit"
+	"tamtam/cli/trimming"
 )
 
 // A clickForm is a command of SONiC whose equivalent lines are computed from the words after its own words. The error
@@ -27,6 +28,7 @@ func clickForms() []clickForm {
 		{"config mirror_session span add", clickedMirror(spanWords)},
 		{"config sflow collector add", clickedCollector},
 		{"config switch-hash global", forwarding.ClickedHash},
+		{"config switch-trimming global", trimming.ClickedConfig},
 		{"config dropcounters install", clickedDropCounter(true, "")},
 		{"config dropcounters add-reasons", clickedDropCounter(false, "")},
 		{"config dropcounters add_reasons", clickedDropCounter(false, "")},

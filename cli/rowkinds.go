@@ -42,13 +42,14 @@ func rowKinds() []rowKind {
 		mapped("DOT1P_TO_TC_MAP", "dot1p-to-tc-map", "Traffic classes of VLAN priorities"),
 		mapped("TC_TO_QUEUE_MAP", "tc-to-queue-map", "Queues of traffic classes"),
 		mapped("TC_TO_PRIORITY_GROUP_MAP", "tc-to-priority-group-map", "Ingress priority groups of traffic classes"),
+		mapped("TC_TO_DSCP_MAP", "tc-to-dscp-map", "DSCPs of traffic classes"),
 		mapped("MAP_PFC_PRIORITY_TO_QUEUE", "pfc-to-queue-map", "Queues that priorities of flow control pause"),
 		mapped("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc-to-priority-group-map",
 			"Ingress priority groups of priorities of flow control"),
 		rowKind{
 			table: "PORT_QOS_MAP", words: []kit.Element{qos, kit.Keyword("port", "Maps of ports")}, keys: []kit.Element{ports},
-			fields: names("dscp_to_tc_map dot1p_to_tc_map tc_to_queue_map tc_to_pg_map pfc_to_queue_map pfc_to_pg_map " +
-				"pfc_enable scheduler"),
+			fields: names("dscp_to_tc_map dot1p_to_tc_map tc_to_queue_map tc_to_pg_map tc_to_dscp_map pfc_to_queue_map " +
+				"pfc_to_pg_map pfc_enable scheduler"),
 		},
 		rowKind{
 			table: "SCHEDULER", words: []kit.Element{qos, kit.Keyword("scheduler", "How a queue shares its port")},
@@ -84,8 +85,9 @@ func rowKinds() []rowKind {
 		},
 		rowKind{
 			table: "BUFFER_PROFILE", words: []kit.Element{buffer, kit.Keyword("profile", "How much of a pool each may take")},
-			keys:   []kit.Element{name("Name of the profile")},
-			fields: names("pool size dynamic_th static_th xoff xon xon_offset"),
+			keys: []kit.Element{name("Name of the profile")},
+			fields: append(names("pool size dynamic_th static_th xoff xon xon_offset"), rowField{
+				"packet_discard_action", "What becomes of a packet that a queue does not admit", offered("drop", "trim")}),
 		},
 		rowKind{
 			table: "BUFFER_QUEUE", words: []kit.Element{buffer, kit.Keyword("queue", "Buffer profile of queues")},
@@ -107,6 +109,16 @@ func rowKinds() []rowKind {
 			table: "SWITCH_HASH", words: words2("switch-hash", "What spreads flows over next hops and ports of PortChannels"),
 			keys:   []kit.Element{kit.Arg("key", kit.OneOf(kit.Pick("GLOBAL", "The whole switch")), "The whole switch")},
 			update: true, fields: names("ecmp_hash@ lag_hash@ ecmp_hash_algorithm lag_hash_algorithm"),
+		},
+		rowKind{
+			table: "SWITCH_TRIMMING", words: words2("switch-trimming", "What becomes of packets that queues trim"),
+			keys:   []kit.Element{kit.Arg("key", kit.OneOf(kit.Pick("GLOBAL", "The whole switch")), "The whole switch")},
+			update: true, fields: []rowField{
+				{"size", "Octets to which a packet is cut", anything},
+				{"dscp_value", "DSCP of trimmed packets, or from-tc", anything},
+				{"tc_value", "Traffic class of trimmed packets, with from-tc", anything},
+				{"queue_index", "Queue of trimmed packets, or dynamic", anything},
+			},
 		},
 		rowKind{
 			table: "TUNNEL", words: words2("tunnel", "A tunnel of IP in IP that ends at the switch"),

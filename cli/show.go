@@ -13,6 +13,7 @@ import (
 	"tamtam/cli/subport"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
+	"tamtam/cli/trimming"
 	"tamtam/cli/vrf"
 )
 
@@ -75,6 +76,7 @@ func showCommands() []*kit.Command {
 	add(showIPInterfaces(4), "show", ip, "interface")
 	add(showIPInterfaces(6), "show", ipv6, "interface")
 	forwarding.Shows(add)
+	trimming.Shows(add, iface, resolveInterface)
 	add(showNeighbors(4), "show", kit.Keyword("arp", "IPv4 neighbours"))
 	add(showNeighbors(6), "show", ipv6, kit.Keyword("neighbors", "IPv6 neighbours"))
 	add(showNeighbors(6), "show", kit.Keyword("ndp", "IPv6 neighbours"))

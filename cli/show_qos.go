@@ -33,7 +33,7 @@ func showQueues(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	leaves := []string{
 		"transmitted-packets", "transmitted-octets", "dropped-packets", "wred-dropped-packets", "ecn-marked-packets",
-		"occupancy", "watermark",
+		"trimmed-packets", "trim-sent-packets", "trim-dropped-packets", "occupancy", "watermark",
 	}
 	var rows [][]string
 	for _, e := range queues.Sorted("queue") {
@@ -50,7 +50,8 @@ func showQueues(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(kit.One(queuesRoot, queues), []kit.Column{
 		kit.Col("Port", 12, 2), kit.Col("Queue", 5, 2), kit.Col("Packets", 10, 2), kit.Col("Bytes", 12, 2),
 		kit.Col("Dropped", 9, 2), kit.Col("WRED", 9, 2),
-		kit.Col("ECN", 9, 2), kit.Col("Holds", 8, 2), kit.Col("Most", 8, 0),
+		kit.Col("ECN", 9, 2), kit.Col("Trim", 8, 2), kit.Col("TrimSent", 8, 2), kit.Col("TrimDrop", 8, 2),
+		kit.Col("Holds", 8, 2), kit.Col("Most", 8, 0),
 	}, rows, nil), nil
 }
 

@@ -38,6 +38,8 @@ type (
 	PortCounters = engine.PortCounters
 	// QueueState holds a queue's fill and counts.
 	QueueState = engine.QueueState
+	// TrimTotals counts the trimmed packets of all ports.
+	TrimTotals = engine.TrimTotals
 	// GroupState holds the fill and the counts of an ingress priority group.
 	GroupState = engine.GroupState
 	// PauseCounts holds the counts of priority flow control of a port, by priority.
@@ -92,4 +94,5 @@ const (
 	MomentSent       = engine.MomentSent
 	MomentPunted     = engine.MomentPunted
 	MomentDropped    = engine.MomentDropped
+	MomentTrimmed    = engine.MomentTrimmed
 )

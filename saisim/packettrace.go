@@ -23,6 +23,7 @@ const (
 	TablePreIngress = engine.TablePreIngress
 	TablePolicer    = engine.TablePolicer
 	TableQueue      = engine.TableQueue
+	TableTrim       = engine.TableTrim
 	TableGroup      = engine.TableGroup
 	TableEncap      = engine.TableEncap
 	TableDecap      = engine.TableDecap

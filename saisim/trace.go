@@ -133,6 +133,8 @@ func (t *Trace) steps(s *[]tracedStep, m *Moment) {
 		at("copies made", m.At)
 	case MomentMirrored:
 		at("mirrored", m.At)
+	case MomentTrimmed:
+		at(fmt.Sprintf("queue %d: trimmed to %d bytes", m.Queue, m.Len), m.At)
 	case MomentQueued:
 		at(fmt.Sprintf("queue %d", m.Queue), m.At)
 	case MomentDequeued:

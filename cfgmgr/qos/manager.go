@@ -1,9 +1,10 @@
-// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps. It copies rows of CONFIG_DB to APPL_DB
-// once they are valid and all rows that they name exist. It reports the outcome of every row in STATE_DB.
+// Package qos is the manager of QoS, buffers, packet trimming, mirror sessions and CPU traps. It copies rows of
+// CONFIG_DB to APPL_DB once they are valid and all rows that they name exist. It reports the outcome of every row in
+// STATE_DB.
 //
 // APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, such as two
 // for one queue or two that mirror one port, the one with the smaller key wins. A row without its port, map, scheduler
-// or profile waits for it.
+// or profile waits for it. Trimming has SONiC's rules instead, which refuse changes: see trimming.go.
 //
 // What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package qos
@@ -23,11 +24,11 @@ import (
 // tables contains the tables of CONFIG_DB that the manager forwards. Each comes after the tables that its rows refer
 // to. In APPL_DB and STATE_DB their names end in _TABLE.
 var tables = []string{
-	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgTCToPG, schema.CfgPFCToQueue,
-	schema.CfgPFCToPG, schema.CfgScheduler, schema.CfgWRED,
+	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgTCToPG, schema.CfgTCToDSCP,
+	schema.CfgPFCToQueue, schema.CfgPFCToPG, schema.CfgScheduler, schema.CfgWRED,
 	schema.CfgBufferPool, schema.CfgBufferProfile,
 	schema.CfgPortQoS, schema.CfgQueue, schema.CfgBufferQueue, schema.CfgBufferPG,
-	schema.CfgMirrorSession,
+	schema.CfgBufferIngress, schema.CfgBufferEgress, schema.CfgMirrorSession,
 }
 
 // A Manager holds the rows of the tables. It runs on its daemon's goroutine.
@@ -43,7 +44,7 @@ type Manager struct {
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{due: true, rows: forward.Tables{}, refused: map[string]string{}}
 	var own []forward.Table
-	configured := append(slices.Clone(tables), schema.CfgCOPPGroup, schema.CfgCOPPTrap)
+	configured := append(slices.Clone(tables), schema.CfgTrimming, schema.CfgCOPPGroup, schema.CfgCOPPTrap)
 	for _, t := range configured {
 		out := forward.TableOf(t)
 		if t == schema.CfgCOPPGroup {
@@ -72,7 +73,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 // decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
 	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, pools: map[string]schema.BufferPool{},
-		profiles: map[string]schema.BufferPool{}, owner: map[string]string{}, refused: m.refused}
+		profiles: map[string]profile{}, owner: map[string]string{}, refused: m.refused}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
 		d.there[t] = map[string]bool{}
 		for key, fields := range m.rows[t] {
@@ -95,25 +96,35 @@ func (m *Manager) decide(context.Context) error {
 			d.decide(t, key, m.rows[t][key])
 		}
 	}
+	d.trimming()
 	d.copp()
 	return nil
 }
 
 // decision is one pass over all rows.
 type decision struct {
-	out   *forward.Output
-	rows  forward.Tables
-	there map[string]map[string]bool   // rows that were accepted, by table
-	pools map[string]schema.BufferPool // accepted buffer pools, by name
-	// profiles holds the pool of each accepted buffer profile, by the profile's name.
-	profiles map[string]schema.BufferPool
-	owner    map[string]string // owner of each thing that only one row can own, such as a queue
+	out      *forward.Output
+	rows     forward.Tables
+	there    map[string]map[string]bool   // rows that were accepted, by table
+	pools    map[string]schema.BufferPool // accepted buffer pools, by name
+	profiles map[string]profile           // accepted buffer profiles, by name
+	owner    map[string]string            // owner of each thing that only one row can own, such as a queue
 	// refused holds why the ASIC has refused traps, by id.
 	refused map[string]string
 }
 
-// A verdict is the status of a row that cannot be forwarded.
-type verdict struct{ status, reason string }
+// A profile is what other rows need of a buffer profile.
+type profile struct {
+	pool schema.BufferPool
+	trim bool
+}
+
+// A verdict is the status of a row that cannot be forwarded. The row that was forwarded before stays if stays is true,
+// and if it could be forwarded now.
+type verdict struct {
+	status, reason string
+	stays          bool
+}
 
 // decide forwards a row, or reports why not.
 func (d *decision) decide(table, key string, fields swss.FieldValues) {
@@ -122,7 +133,7 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 	if err == nil {
 		v = check()
 	} else {
-		v = verdict{schema.StatusFailed, schema.Reason(err)}
+		v = failed("%s", schema.Reason(err))
 	}
 	state := forward.Row{Table: table + "_TABLE", Key: key}
 	if describes(table) {
@@ -137,10 +148,23 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 			v.status = schema.MirrorInactive
 		}
 		d.out.Report(state, v.status, v.reason)
+		if v.stays {
+			d.stay(table, key)
+		}
 		return
 	}
 	d.there[table][key] = true
-	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, row.Fields(), state)
+	d.out.Forward(appl(table, key), row.Fields(), state)
+}
+
+// appl returns the place of a row of CONFIG_DB in APPL_DB.
+func appl(table, key string) forward.Row {
+	return forward.Row{Table: table + "_TABLE", Key: applKey(key)}
+}
+
+// failed returns the verdict on a row that cannot be applied as it is.
+func failed(reason string, args ...any) verdict {
+	return verdict{status: schema.StatusFailed, reason: fmt.Sprintf(reason, args...)}
 }
 
 // describes reports whether the status rows of a table also have the fields of the configured row, as in SONiC.
@@ -164,8 +188,8 @@ func (d *decision) parse(
 ) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
 	check = func() verdict { return verdict{} }
 	switch table {
-	case schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgTCToPG, schema.CfgPFCToQueue,
-		schema.CfgPFCToPG:
+	case schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgTCToPG,
+		schema.CfgTCToDSCP, schema.CfgPFCToQueue, schema.CfgPFCToPG:
 		row, err = schema.ParseQoSMap(table, key, fields)
 	case schema.CfgScheduler:
 		row, err = schema.ParseScheduler(key, fields)
@@ -191,14 +215,22 @@ func (d *decision) parse(
 	case schema.CfgBufferQueue:
 		q, e := schema.ParseBufferQueue(key, fields)
 		row, err, check = q, e, func() verdict {
-			return cmp.Or(d.side(q.Profile, false),
-				d.parts("the buffer of queue", key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile}))
+			if v := d.side(q.Profile, false); v != (verdict{}) {
+				return v
+			}
+			return d.parts("the buffer of queue", key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile})
 		}
+	case schema.CfgBufferIngress, schema.CfgBufferEgress:
+		b, e := schema.ParseBufferProfiles(table, key, fields)
+		row, err, check = b, e, func() verdict { return d.bufferProfiles(key, b) }
 	case schema.CfgBufferPG:
 		g, e := schema.ParseBufferPG(key, fields)
 		row, err, check = g, e, func() verdict {
-			return cmp.Or(d.side(g.Profile, true),
-				d.parts("the buffer of priority group", key, g.QueueKey, ref{schema.CfgBufferProfile, g.Profile}))
+			v := cmp.Or(d.side(g.Profile, true), d.untrimmed("priority groups", g.Profile))
+			if v != (verdict{}) {
+				return v
+			}
+			return d.parts("the buffer of priority group", key, g.QueueKey, ref{schema.CfgBufferProfile, g.Profile})
 		}
 	case schema.CfgMirrorSession:
 		m, e := schema.ParseMirrorSession(key, fields)
@@ -213,7 +245,7 @@ type ref struct{ table, name string }
 // kinds contains the names of tables for operators.
 var kinds = map[string]string{
 	schema.CfgDSCPToTC: "DSCP to TC map", schema.CfgDot1pToTC: "dot1p to TC map", schema.CfgTCToQueue: "TC to queue map",
-	schema.CfgTCToPG: "TC to priority group map", schema.CfgPFCToQueue: "PFC priority to queue map",
+	schema.CfgTCToPG: "TC to priority group map", schema.CfgTCToDSCP: "TC to DSCP map", schema.CfgPFCToQueue: "PFC priority to queue map",
 	schema.CfgPFCToPG:   "PFC priority to priority group map",
 	schema.CfgScheduler: "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
 	schema.CfgBufferProfile: "buffer profile", schema.CfgPort: "port", schema.CfgPortChannel: "PortChannel",
@@ -230,30 +262,35 @@ func (d *decision) bufferProfile(key string, p schema.BufferProfile) verdict {
 		bytes uint64
 	}{{"xoff", p.Xoff}, {"xon", p.Xon}, {"xon_offset", p.XonOffset}} {
 		if f.bytes > 0 && !pool.Ingress {
-			return verdict{schema.StatusFailed, fmt.Sprintf(
-				"%s \"%d\": want 0 or no such field: buffer pool %q is not for ingress", f.name, f.bytes, p.Pool)}
+			return failed("%s \"%d\": want 0 or no such field: buffer pool %q is not for ingress", f.name, f.bytes, p.Pool)
 		}
 	}
-	d.profiles[key] = pool
+	if user := d.groupUser(key); p.Trim && user != "" {
+		v := failed("%s %q: %s uses the profile, want drop: only packets of queues are trimmed",
+			schema.FieldDiscardAction, schema.ActionTrim, user)
+		v.stays = true
+		return v
+	}
+	d.profiles[key] = profile{pool, p.Trim}
 	return verdict{}
 }
 
 // side checks that a profile is of a pool for ingress or for egress. One that does not exist passes.
 func (d *decision) side(profile string, ingress bool) verdict {
-	pool, there := d.profiles[profile]
-	if !there || pool.Both || pool.Ingress == ingress {
+	p, there := d.profiles[profile]
+	if !there || p.pool.Both || p.pool.Ingress == ingress {
 		return verdict{}
 	}
 	sides := map[bool]string{true: "ingress", false: "egress"}
-	return verdict{schema.StatusFailed, fmt.Sprintf("%s %q is for %s: want one for %s",
-		kinds[schema.CfgBufferProfile], profile, sides[!ingress], sides[ingress])}
+	return failed("%s %q is for %s: want one for %s",
+		kinds[schema.CfgBufferProfile], profile, sides[!ingress], sides[ingress])
 }
 
 // named checks that the rows which a row names exist.
 func (d *decision) named(refs ...ref) verdict {
 	for _, r := range refs {
 		if r.name != "" && !d.there[r.table][r.name] {
-			return verdict{schema.StatusPending, fmt.Sprintf("%s %q does not exist", kinds[r.table], r.name)}
+			return verdict{status: schema.StatusPending, reason: fmt.Sprintf("%s %q does not exist", kinds[r.table], r.name)}
 		}
 	}
 	return verdict{}
@@ -277,7 +314,7 @@ func portRefs(ports []string) []ref {
 func (d *decision) reserve(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {
-			return verdict{schema.StatusFailed, fmt.Sprintf("%s is configured by %q", t, o)}
+			return failed("%s is configured by %q", t, o)
 		}
 	}
 	for _, t := range things {
@@ -289,7 +326,7 @@ func (d *decision) reserve(key string, things ...string) verdict {
 func (d *decision) portQoS(key string, p schema.PortQoS) verdict {
 	refs := append(portRefs(p.Ports),
 		ref{schema.CfgDSCPToTC, p.DSCPToTC}, ref{schema.CfgDot1pToTC, p.Dot1pToTC}, ref{schema.CfgTCToQueue, p.TCToQueue},
-		ref{schema.CfgTCToPG, p.TCToPG}, ref{schema.CfgPFCToPG, p.PFCToPG}, ref{schema.CfgPFCToQueue, p.PFCToQ},
+		ref{schema.CfgTCToPG, p.TCToPG}, ref{schema.CfgTCToDSCP, p.TCToDSCP}, ref{schema.CfgPFCToPG, p.PFCToPG}, ref{schema.CfgPFCToQueue, p.PFCToQ},
 		ref{schema.CfgScheduler, p.Scheduler})
 	if v := d.named(refs...); v != (verdict{}) {
 		return v

@@ -26,6 +26,7 @@ import (
 	routeorch "tamtam/orchagent/routes"
 	sfloworch "tamtam/orchagent/sflow"
 	"tamtam/orchagent/switchhash"
+	"tamtam/orchagent/trimming"
 	"tamtam/orchagent/tunnels"
 	"tamtam/recordorch"
 	"tamtam/sai"
@@ -120,6 +121,12 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	_, err = switchhash.New(ctx, switchhash.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Switch: ports.Switch()})
 	if err != nil {
 		return fmt.Errorf("flow hashes: %w", err)
+	}
+	_, err = trimming.New(ctx, trimming.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Switch: ports.Switch(), Poller: poll,
+	})
+	if err != nil {
+		return fmt.Errorf("packet trimming: %w", err)
 	}
 	o.qos, err = qosorch.New(ctx, qosorch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),

@@ -332,7 +332,7 @@ func (n *names) rule(k *saisim.Kept) string {
 		if f := at(saisim.TableGroup); f != nil {
 			return fmt.Sprintf("priority group %s:%d with %d cells", n.port(f.Port), f.Queue, f.Number)
 		}
-	case drop.Buffer, drop.QueueLimit, drop.WRED:
+	case drop.Buffer, drop.QueueLimit, drop.WRED, drop.TrimQueue:
 		return fmt.Sprintf("queue %s:%d", n.port(k.Port), k.Queue)
 	}
 	return "no entry: " + k.Why.String()

@@ -5,6 +5,7 @@ import (
 	fwd "tamtam/mgmt/models/forwarding"
 	"tamtam/mgmt/models/hft"
 	"tamtam/mgmt/models/qos"
+	"tamtam/mgmt/models/trimming"
 	"tamtam/mgmt/tree"
 )
 
@@ -17,7 +18,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(),
+		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(), trimming.Module(),
 	}
 	modules = append(modules, aft.Modules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

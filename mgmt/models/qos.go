@@ -17,7 +17,8 @@ func qosModule() tree.Module {
 	queue := kit.QueueRow("{name}",
 		"transmitted-packets", "PACKETS", "transmitted-octets", "BYTES", "dropped-packets", "DROPPED_PACKETS",
 		"wred-dropped-packets", "WRED_DROPPED_PACKETS", "ecn-marked-packets", "WRED_ECN_MARKED_PACKETS",
-		"occupancy", "CURR_OCCUPANCY_BYTES", "watermark", "WATERMARK_BYTES")
+		"trimmed-packets", "TRIM_PACKETS", "trim-sent-packets", "TX_TRIM_PACKETS",
+		"trim-dropped-packets", "DROPPED_TRIM_PACKETS", "occupancy", "CURR_OCCUPANCY_BYTES", "watermark", "WATERMARK_BYTES")
 	outcome := func(table string) tree.Row {
 		return tree.Row{DB: swss.StateDB, Table: table, Key: "{name}", Leaves: []tree.Leaf{
 			leaf("state/status", readOnly(text(schema.FieldStatus))), leaf("state/reason", readOnly(text(schema.FieldReason))),

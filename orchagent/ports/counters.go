@@ -13,7 +13,8 @@ import (
 )
 
 // wantedStats are the statistics of SONiC's port counters, that of frames with a wrong FCS, and those of pauses that
-// SONiC's watchdog of flow control and "pfcstat --history" read.
+// SONiC's watchdog of flow control and "pfcstat --history" read. Those of trimming are of the queues of the port
+// together.
 var wantedStats = []sai.StatID{
 	sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts, sai.PortStatIfInNonUcastPkts, sai.PortStatIfInDiscards,
 	sai.PortStatIfInErrors, sai.PortStatIfInUnknownProtos, sai.PortStatIfInBroadcastPkts, sai.PortStatIfInMulticastPkts,
@@ -32,6 +33,7 @@ var wantedStats = []sai.StatID{
 	sai.PortStatEtherOutPkts1024To1518Octets, sai.PortStatEtherOutPkts1519To2047Octets,
 	sai.PortStatEtherOutPkts2048To4095Octets, sai.PortStatEtherOutPkts4096To9216Octets,
 	sai.PortStatEtherOutPkts9217To16383Octets,
+	sai.PortStatTrimPackets, sai.PortStatDroppedTrimPackets, sai.PortStatTxTrimPackets,
 	sai.PortStatPfc0RxPkts, sai.PortStatPfc1RxPkts, sai.PortStatPfc2RxPkts, sai.PortStatPfc3RxPkts,
 	sai.PortStatPfc4RxPkts, sai.PortStatPfc5RxPkts, sai.PortStatPfc6RxPkts, sai.PortStatPfc7RxPkts,
 	sai.PortStatPfc0TxPkts, sai.PortStatPfc1TxPkts, sai.PortStatPfc2TxPkts, sai.PortStatPfc3TxPkts,

@@ -95,21 +95,36 @@ func (o *Orch) change(ctx context.Context, have *object, sets []sai.Attr) error 
 	return nil
 }
 
-// value returns what an attribute is to be set to, or nil if that does not exist yet or any more.
-func (o *Orch) value(p *plan, b bind) sai.Value {
+// value returns what an attribute is to be set to. If an object of it does not exist yet or any more, value returns nil
+// and the row of that object.
+func (o *Orch) value(p *plan, b bind) (v sai.Value, missing orch.RowKey) {
 	if b.value != nil {
-		return b.value
+		return b.value, missing
 	}
-	if to := o.target(p, b.to); to != nil {
-		return to.key.OID
+	if b.all == nil {
+		if to := o.target(p, b.to); to != nil {
+			return to.key.OID, missing
+		}
+		return nil, b.to
 	}
-	return nil
+	list := sai.OIDs{}
+	for _, k := range b.all {
+		to := o.target(p, k)
+		if to == nil {
+			return nil, k
+		}
+		list = append(list, to.key.OID)
+	}
+	return list, missing
 }
 
 // unbound returns the value of an attribute that no row sets.
 func unbound(bound sai.Value) sai.Value {
-	if _, isObject := bound.(sai.OID); isObject {
+	switch bound.(type) {
+	case sai.OID:
 		return sai.NullOID
+	case sai.OIDs:
+		return sai.OIDs{}
 	}
 	return sai.Uint(0)
 }
@@ -118,7 +133,7 @@ func unbound(bound sai.Value) sai.Value {
 func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, s := range sortedAttrs(o.bound) {
 		b, wanted := p.binds[s]
-		if wanted && o.value(p, b) != nil {
+		if v, _ := o.value(p, b); wanted && v != nil {
 			continue
 		}
 		err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: unbound(o.bound[s])})
@@ -131,12 +146,12 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 	for _, s := range sortedAttrs(p.binds) {
 		b := p.binds[s]
-		to := o.value(p, b)
+		to, missing := o.value(p, b)
 		switch {
 		case o.ledger.Refused(b.by):
 		case to == nil:
-			o.ledger.Why[b.by] = orch.Wait(b.to.Table, b.to.Key, "%s %s is not in the ASIC", b.to.Table, b.to.Key)
-		case o.bound[s] != to:
+			o.ledger.Why[b.by] = orch.Wait(missing.Table, missing.Key, "%s %s is not in the ASIC", missing.Table, missing.Key)
+		case !reflect.DeepEqual(o.bound[s], to):
 			if err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: to}); err != nil {
 				o.ledger.Fail(b.by, fmt.Sprintf("set %s of %s", s.attr, s.key.OID), err)
 				continue

@@ -24,6 +24,7 @@ var countedKinds = [...]countedKind{
 			sai.QueueStatPackets, sai.QueueStatBytes, sai.QueueStatDroppedPackets, sai.QueueStatDroppedBytes,
 			sai.QueueStatWREDDroppedPackets, sai.QueueStatWREDDroppedBytes,
 			sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
+			sai.QueueStatTrimPackets, sai.QueueStatDroppedTrimPackets, sai.QueueStatTxTrimPackets,
 			sai.QueueStatCurrOccupancyBytes),
 			pollGroup("QUEUE_WATERMARK", sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes)},
 	},

@@ -87,7 +87,8 @@ func (b *bench) asic() []string {
 	}
 	uses := []sai.AttrID{
 		sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
-		sai.PortAttrQoSTCToPriorityGroupMap, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
+		sai.PortAttrQoSTCAndColorToDSCPMap, sai.PortAttrQoSIngressBufferProfileList,
+		sai.PortAttrQoSEgressBufferProfileList, sai.PortAttrQoSTCToPriorityGroupMap, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
 		sai.PortAttrQoSPfcPriorityToQueueMap, sai.PortAttrQoSSchedulerProfileID,
 		sai.QueueAttrSchedulerProfileID, sai.QueueAttrWREDProfileID, sai.QueueAttrBufferProfileID,
 		sai.IngressPriorityGroupAttrBufferProfile,
@@ -108,8 +109,15 @@ func (b *bench) asic() []string {
 				if id.ObjectType() != k.Type {
 					continue
 				}
-				if to := b.Attr(k, id).(sai.OID); to != sai.NullOID {
-					list = append(list, fmt.Sprint(what, " ", id, "=", names[to]))
+				switch to := b.Attr(k, id).(type) {
+				case sai.OIDs:
+					for _, oid := range to {
+						list = append(list, fmt.Sprint(what, " ", id, "=", names[oid]))
+					}
+				case sai.OID:
+					if to != sai.NullOID {
+						list = append(list, fmt.Sprint(what, " ", id, "=", names[to]))
+					}
 				}
 			}
 		}

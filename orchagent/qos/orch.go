@@ -44,9 +44,10 @@ type Config struct {
 // tables contains the tables of APPL_DB. Each table follows the tables that it refers to.
 var tables = []orch.LedgerTable{
 	{Name: schema.AppDSCPToTC}, {Name: schema.AppDot1pToTC}, {Name: schema.AppTCToQueue}, {Name: schema.AppTCToPG},
-	{Name: schema.AppPFCToQueue}, {Name: schema.AppPFCToPG},
+	{Name: schema.AppTCToDSCP}, {Name: schema.AppPFCToQueue}, {Name: schema.AppPFCToPG},
 	{Name: schema.AppScheduler}, {Name: schema.AppWRED}, {Name: schema.AppBufferPool}, {Name: schema.AppBufferProfile},
 	{Name: schema.AppPortQoS}, {Name: schema.AppQueue}, {Name: schema.AppBufferQueue}, {Name: schema.AppBufferPG},
+	{Name: schema.AppBufferIngress}, {Name: schema.AppBufferEgress},
 }
 
 // An Orch owns the QoS and buffer objects of the ASIC. All its methods run on
@@ -59,6 +60,7 @@ type Orch struct {
 
 	ledger  *orch.Ledger
 	applied bool // whether the view of the ASIC is complete
+	trims   bool // whether buffer profiles of the ASIC can trim; known once applied is true
 	objects map[orch.RowKey]*object
 	garbage []sai.Key             // objects to be removed; each precedes the objects that it refers to
 	bound   map[attrKey]sai.Value // values of attributes of ports, queues and priority groups
@@ -118,7 +120,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is created earlier. While a view
 // is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
-	o.applied = true
+	can, err := o.api.AttrCapability(ctx, sai.BufferProfileAttrPacketAdmissionFailAction)
+	o.applied, o.trims = true, err == nil && can.Create && can.Set
 	return o.ledger.Reconcile(ctx)
 }
 

@@ -18,9 +18,11 @@ type spec struct {
 	pool  string
 }
 
-// A bind sets an attribute to an object, or to a value if that is not nil, for a row.
+// A bind sets an attribute to an object, to a list of objects if all is not nil, or to a value if that is not nil, for a
+// row.
 type bind struct {
 	to, by orch.RowKey
+	all    []orch.RowKey
 	value  sai.Value
 }
 
@@ -56,8 +58,8 @@ func (o *Orch) plan() *plan {
 func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 	key := schema.ConfigKey(k.Key)
 	switch k.Table {
-	case schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue, schema.AppTCToPG, schema.AppPFCToQueue,
-		schema.AppPFCToPG:
+	case schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue, schema.AppTCToPG, schema.AppTCToDSCP,
+		schema.AppPFCToQueue, schema.AppPFCToPG:
 		m, err := schema.ParseQoSMap(strings.TrimSuffix(k.Table, "_TABLE"), key, f)
 		p.object(k, err, mapSpec(m))
 		return err
@@ -75,7 +77,10 @@ func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 		return err
 	case schema.AppBufferProfile:
 		b, err := schema.ParseBufferProfile(key, f)
-		p.object(k, err, profileSpec(b))
+		if err == nil && b.Trim && !o.trims {
+			err = fmt.Errorf("%s %q: the ASIC cannot trim packets, want drop", schema.FieldDiscardAction, schema.ActionTrim)
+		}
+		p.object(k, err, profileSpec(b, o.trims))
 		return err
 	case schema.AppPortQoS:
 		m, err := schema.ParsePortQoS(key, f)
@@ -91,6 +96,10 @@ func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 				use{attr: sai.QueueAttrWREDProfileID, table: schema.AppWRED, name: q.WRED})
 		}
 		return err
+	case schema.AppBufferIngress:
+		return o.planList(p, k, f, schema.CfgBufferIngress, sai.PortAttrQoSIngressBufferProfileList)
+	case schema.AppBufferEgress:
+		return o.planList(p, k, f, schema.CfgBufferEgress, sai.PortAttrQoSEgressBufferProfileList)
 	case schema.AppBufferPG:
 		g, err := schema.ParseBufferPG(key, f)
 		if err == nil {
@@ -112,11 +121,12 @@ func (p *plan) object(k orch.RowKey, err error, s spec) {
 	}
 }
 
-// A use is an attribute and the row of the object that it is set to, or the value. An empty name without a value means
-// that the attribute keeps its default.
+// A use is an attribute and the row of the object that it is set to, the rows of a list of objects, or the value. An
+// empty name without a list or a value means that the attribute keeps its default.
 type use struct {
 	attr        sai.AttrID
 	table, name string
+	list        []string
 	value       sai.Value
 }
 
@@ -124,39 +134,57 @@ type use struct {
 func (p *plan) bindAll(by orch.RowKey, what string, k sai.Key, uses []use) error {
 	for _, u := range uses {
 		s := attrKey{k, u.attr}
-		if u.name == "" && u.value == nil {
+		if u.name == "" && u.list == nil && u.value == nil {
 			continue
 		}
 		if other, taken := p.binds[s]; taken {
 			return fmt.Errorf("%s is configured by %s", what, schema.ConfigKey(other.by.Key))
 		}
-		p.binds[s] = bind{to: orch.Row(u.table, u.name), by: by, value: u.value}
+		b := bind{to: orch.Row(u.table, u.name), by: by, value: u.value}
+		for _, name := range u.list {
+			b.all = append(b.all, orch.Row(u.table, name))
+		}
+		p.binds[s] = b
 	}
 	return nil
 }
 
+// planList sets the list of buffer profiles of ports.
+func (o *Orch) planList(p *plan, k orch.RowKey, f swss.FieldValues, table string, attr sai.AttrID) error {
+	b, err := schema.ParseBufferProfiles(table, schema.ConfigKey(k.Key), f)
+	if err != nil {
+		return err
+	}
+	return o.planPorts(p, k, b.Ports, use{attr: attr, table: schema.AppBufferProfile, list: b.Profiles})
+}
+
 func (o *Orch) planPort(p *plan, k orch.RowKey, m schema.PortQoS) error {
+	uses := []use{
+		{attr: sai.PortAttrQoSDSCPToTCMap, table: schema.AppDSCPToTC, name: m.DSCPToTC},
+		{attr: sai.PortAttrQoSDot1pToTCMap, table: schema.AppDot1pToTC, name: m.Dot1pToTC},
+		{attr: sai.PortAttrQoSTCToQueueMap, table: schema.AppTCToQueue, name: m.TCToQueue},
+		{attr: sai.PortAttrQoSTCToPriorityGroupMap, table: schema.AppTCToPG, name: m.TCToPG},
+		{attr: sai.PortAttrQoSTCAndColorToDSCPMap, table: schema.AppTCToDSCP, name: m.TCToDSCP},
+		{attr: sai.PortAttrQoSPfcPriorityToPriorityGroupMap, table: schema.AppPFCToPG, name: m.PFCToPG},
+		{attr: sai.PortAttrQoSPfcPriorityToQueueMap, table: schema.AppPFCToQueue, name: m.PFCToQ},
+		{attr: sai.PortAttrQoSSchedulerProfileID, table: schema.AppScheduler, name: m.Scheduler},
+	}
+	if bits := m.PFCBits(); bits != 0 {
+		uses = append(uses, use{attr: sai.PortAttrPriorityFlowControl, value: sai.Uint(bits)})
+	}
+	return o.planPorts(p, k, m.Ports, uses...)
+}
+
+// planPorts sets attributes of ports.
+func (o *Orch) planPorts(p *plan, k orch.RowKey, ports []string, uses ...use) error {
 	var missing error
-	for _, name := range m.Ports {
+	for _, name := range ports {
 		oid, _, ok := o.ports.Port(name)
 		if !ok {
 			missing = orch.Wait("port", name, "no port %s", name)
 			continue
 		}
-		uses := []use{
-			{attr: sai.PortAttrQoSDSCPToTCMap, table: schema.AppDSCPToTC, name: m.DSCPToTC},
-			{attr: sai.PortAttrQoSDot1pToTCMap, table: schema.AppDot1pToTC, name: m.Dot1pToTC},
-			{attr: sai.PortAttrQoSTCToQueueMap, table: schema.AppTCToQueue, name: m.TCToQueue},
-			{attr: sai.PortAttrQoSTCToPriorityGroupMap, table: schema.AppTCToPG, name: m.TCToPG},
-			{attr: sai.PortAttrQoSPfcPriorityToPriorityGroupMap, table: schema.AppPFCToPG, name: m.PFCToPG},
-			{attr: sai.PortAttrQoSPfcPriorityToQueueMap, table: schema.AppPFCToQueue, name: m.PFCToQ},
-			{attr: sai.PortAttrQoSSchedulerProfileID, table: schema.AppScheduler, name: m.Scheduler},
-		}
-		if bits := m.PFCBits(); bits != 0 {
-			uses = append(uses, use{attr: sai.PortAttrPriorityFlowControl, value: sai.Uint(bits)})
-		}
-		err := p.bindAll(k, name, sai.Obj(sai.ObjectTypePort, oid), uses)
-		if err != nil {
+		if err := p.bindAll(k, name, sai.Obj(sai.ObjectTypePort, oid), uses); err != nil {
 			return err
 		}
 	}
@@ -229,6 +257,11 @@ func mapSpec(m schema.QoSMap) spec {
 		typ = sai.QoSMapTypeTCToPriorityGroup
 		entry = func(p schema.QoSPair) sai.QoSMapEntry {
 			return sai.QoSMapEntry{Key: sai.QoSMapParams{TC: p.From}, Value: sai.QoSMapParams{PG: p.To}}
+		}
+	case schema.CfgTCToDSCP:
+		typ = sai.QoSMapTypeTCAndColorToDSCP
+		entry = func(p schema.QoSPair) sai.QoSMapEntry {
+			return sai.QoSMapEntry{Key: sai.QoSMapParams{TC: p.From}, Value: sai.QoSMapParams{DSCP: p.To}}
 		}
 	case schema.CfgPFCToQueue:
 		typ = sai.QoSMapTypePfcPriorityToQueue
@@ -318,7 +351,8 @@ func poolSpec(b schema.BufferPool) spec {
 	return spec{typ: sai.ObjectTypeBufferPool, attrs: attrs}
 }
 
-func profileSpec(b schema.BufferProfile) spec {
+// profileSpec returns the object of a profile. trims reports whether the ASIC has the attribute of trimming.
+func profileSpec(b schema.BufferProfile, trims bool) spec {
 	attrs := []sai.Attr{
 		{ID: sai.BufferProfileAttrReservedBufferSize, Value: sai.Uint(b.Reserved)},
 		{ID: sai.BufferProfileAttrThresholdMode, Value: sai.BufferProfileThresholdModeStatic},
@@ -333,6 +367,13 @@ func profileSpec(b schema.BufferProfile) spec {
 		attrs = append(attrs, sai.Attr{ID: sai.BufferProfileAttrXoffTh, Value: sai.Uint(b.Xoff)},
 			sai.Attr{ID: sai.BufferProfileAttrXonTh, Value: sai.Uint(b.Xon)},
 			sai.Attr{ID: sai.BufferProfileAttrXonOffsetTh, Value: sai.Uint(b.XonOffset)})
+	}
+	if trims {
+		action := sai.BufferProfilePacketAdmissionFailActionDrop
+		if b.Trim {
+			action = sai.BufferProfilePacketAdmissionFailActionDropAndTrim
+		}
+		attrs = append(attrs, sai.Attr{ID: sai.BufferProfileAttrPacketAdmissionFailAction, Value: action})
 	}
 	return spec{typ: sai.ObjectTypeBufferProfile, attrs: attrs, pool: b.Pool}
 }

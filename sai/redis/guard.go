@@ -165,7 +165,7 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	var has func(name string) bool
 	switch {
 	case (field == flex.FieldPortCounters || field == flex.FieldPortDebugCounters) && t == sai.ObjectTypePort,
-		field == flex.FieldSwitchDebugCounters && t == sai.ObjectTypeSwitch,
+		(field == flex.FieldSwitchCounters || field == flex.FieldSwitchDebugCounters) && t == sai.ObjectTypeSwitch,
 		field == flex.FieldQueueCounters && t == sai.ObjectTypeQueue,
 		field == flex.FieldPGCounters && t == sai.ObjectTypeIngressPriorityGroup,
 		field == flex.FieldPoolCounters && t == sai.ObjectTypeBufferPool,

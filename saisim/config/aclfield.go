@@ -125,5 +125,6 @@ const (
 	ActIFAEnd // terminates IFA, likewise; mirror sessions of the entry get the stack
 	ActTAM    // drops are reported as a TAM object defines; such actions of several entries combine
 	ActSample // by a sampler; on arrival or departure, depending on the stage of its table
+	ActNoTrim // queues do not trim the packet
 	NumACLActions
 )

@@ -81,8 +81,21 @@ type Switch struct {
 	IngressACL, EgressACL ID // table or group
 	PreIngressACL         ID // table or group; only the switch has one
 	LAGHash, ECMPHash     Hashing
-	CPU                   ID   // the CPU port
+	CPU                   ID // the CPU port
+	Trim                  Trim
 	TAMs                  []ID // they report all drops, and define whether the switch is a transit of IFA
+}
+
+// Trim defines what packets become that their queue does not admit, if the queue trims.
+type Trim struct {
+	Size   int   // bytes, without FCS, with which they leave; shorter ones keep their length
+	DSCP   uint8 // their new DSCP, unless FromTC
+	FromTC bool  // the new DSCP is that of TC in the map of the port where they leave
+	TC     uint8
+	Queue  uint8 // queue of that port for them, unless Dynamic
+	// Dynamic means that the queue is that of their traffic class: TC if FromTC, otherwise that of the new DSCP, by the
+	// maps of the port where they leave.
+	Dynamic bool
 }
 
 // A Hashing is how LAGs, or next hop groups, hash a packet's flow.
@@ -166,10 +179,17 @@ type QoS struct {
 	Dot1pColour *[8]uint8
 	Queue       *[16]uint8 // queue of each traffic class of leaving frames; a chip with fewer queues uses its last
 	Queues      []tm.Settings
+	TrimDSCP    *TrimDSCP  // DSCP of trimmed packets; nil means that they keep theirs
 	Shaper      tm.Shaper  // shaper of the port
 	Group       *[16]uint8 // ingress priority group of each traffic class of received frames; nil means group 0
 	Groups      [PriorityGroups]tm.GroupSettings
 }
+
+// TrimDSCP holds the DSCP of trimmed packets by traffic class and colour. KeepDSCP means that packets keep theirs.
+type TrimDSCP [16][tm.NumColours]uint8
+
+// KeepDSCP is no DSCP.
+const KeepDSCP = 0xff
 
 // PriorityGroups is the number of ingress priority groups of a port, one for each priority of flow control.
 const PriorityGroups = 8

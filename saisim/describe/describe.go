@@ -192,8 +192,8 @@ func (b *grapher) ingress() []branch {
 	}
 	out, nowhere := b.forward(last, branches)
 	// A packet with a destination may find no receiver there, or no buffer space. A copy may be for the CPU.
-	why := []drop.Reason{drop.NoLAGMember, drop.NoDestination, drop.Buffer, drop.QueueLimit, drop.WRED, drop.EgressDown,
-		drop.PortRemoved}
+	why := []drop.Reason{drop.NoLAGMember, drop.NoDestination, drop.Buffer, drop.QueueLimit, drop.WRED, drop.TrimQueue,
+		drop.EgressDown, drop.PortRemoved}
 	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
 		for _, w := range nowhere {
 			cpu := b.cond(w.from+".to_cpu", last, []branch{w}, "true", "false")

@@ -50,8 +50,9 @@ const (
 	PortRemoved   Reason = 37
 	Decap         Reason = 38
 	PriorityGroup Reason = 39
+	TrimQueue     Reason = 40
 
-	NumReasons Reason = 40 // number of reasons
+	NumReasons Reason = 41 // number of reasons
 )
 
 // reasons holds all reasons: the name in reports, a text, and the closest name of SAI's debug counters (after
@@ -97,6 +98,7 @@ var reasons = [NumReasons]struct{ name, text, sai string }{
 	PortRemoved:   {"port-removed", "its port was removed while it was in the chip", ""},
 	Decap:         {"decap", "encapsulated, but its headers are damaged, or no session takes them off", "DECAP_ERROR"},
 	PriorityGroup: {"priority-group", "its ingress priority group has no room for it, nor headroom", ""},
+	TrimQueue:     {"trim-queue", "trimmed, and not admitted to the queue for trimmed packets either", ""},
 }
 
 // String returns the name of the reason in reports.
@@ -126,7 +128,7 @@ func (r Reason) AtEgress() bool {
 }
 
 // AtQueue reports whether the packet's queue refused it.
-func (r Reason) AtQueue() bool { return r == Buffer || r == QueueLimit || r == WRED }
+func (r Reason) AtQueue() bool { return r == Buffer || r == QueueLimit || r == WRED || r == TrimQueue }
 
 // OfTrap reports whether the reason is for packets that a trap stops without handing them to the CPU.
 func (r Reason) OfTrap() bool {

@@ -52,7 +52,7 @@ func TestNumbersAreFixed(t *testing.T) {
 		{27, "l3-mtu", "in"}, {28, "program", "in"}, {29, "policer", "in"}, {30, "buffer", "queue"},
 		{31, "queue-limit", "queue"}, {32, "wred", "queue"}, {33, "egress-port-down", "out"}, {34, "egress-mtu", "out"},
 		{35, "egress-acl", "out"}, {36, "egress-program", "out"}, {37, "port-removed", "out"}, {38, "decap", "in"},
-		{39, "priority-group", "in"},
+		{39, "priority-group", "in"}, {40, "trim-queue", "queue"},
 	}
 	if len(frozen) != int(drop.NumReasons) {
 		t.Errorf("%d reasons are frozen, there are %d: a new one is a line at the end", len(frozen), drop.NumReasons)

@@ -63,4 +63,5 @@ func ExampleReason_numbers() {
 	// | 37 | `port-removed` | 128 | - | its port was removed while it was in the chip |
 	// | 38 | `decap` | 128 | `DECAP_ERROR` | encapsulated, but its headers are damaged, or no session takes them off |
 	// | 39 | `priority-group` | 128 | - | its ingress priority group has no room for it, nor headroom |
+	// | 40 | `trim-queue` | 128 | - | trimmed, and not admitted to the queue for trimmed packets either |
 }

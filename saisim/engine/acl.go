@@ -296,6 +296,7 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 	if h.does&doesIFA != 0 {
 		pk.meetIFA(h.ifa.entry.ifa)
 	}
+	pk.noTrim = h.does&doesNoTrim != 0
 	if h.does&doesSample != 0 {
 		pk.due = c.chosen(pk.due, &h.samples, stageIngress)
 	}

@@ -121,6 +121,8 @@ func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 		}
 	case config.ActStamp:
 		e.does, e.stamp = e.does|doesStamp, &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
+	case config.ActNoTrim:
+		e.does |= doesNoTrim
 	case config.ActSample:
 		e.sample(at[*sampler](c.core, a.Of[0]))
 	case config.ActIFA, config.ActIFAEnd:

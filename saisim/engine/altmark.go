@@ -122,6 +122,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 			}
 		}
 		f.initiate(p, pk, q, t, &c.regs[index])
+		pk.edit.dscpKept = p.dscp
 		if p.s.MeanDelay {
 			c.sumUp(p, pk, index, q, t)
 		}
@@ -142,7 +143,9 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	if p.s.Clear {
 		pk.edit.write(p.s.Mark, 0)
 		pk.edit.write(p.s.Mark2, 0)
+		return
 	}
+	pk.edit.dscpKept = p.dscp
 }
 
 // sumUp does step 7 for a packet that arrived at t, in the quarter q, with marks that were read.

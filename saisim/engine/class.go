@@ -1,6 +1,9 @@
 package engine
 
-import "tamtam/saisim/tm"
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/tm"
+)
 
 // A qosClass defines how a port sorts frames: received frames into traffic classes, leaving frames into queues. A nil
 // map is not configured.
@@ -11,6 +14,7 @@ type qosClass struct {
 	queue     *[16]uint8 // queue of each traffic class
 	colours   colourMaps
 	group     *[16]uint8 // ingress priority group of each traffic class
+	trimDSCP  *config.TrimDSCP
 }
 
 // colourMaps defines the colours of received frames, with which WRED distinguishes them. Without a map that applies, a

@@ -189,7 +189,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
 	c.lagHash, c.router.ecmpHash = r.LAGHash, r.ECMPHash
-	c.toReport.tams = r.TAMs
+	c.toReport.tams, c.queues.trim = r.TAMs, r.Trim
 	c.acl.switchACL = [config.NumStages]config.ID{r.IngressACL, r.EgressACL, r.PreIngressACL}
 	age, _ := mulDiv(uint64(r.AgingSeconds), c.prof.ClockHz, 1)
 	if c.bridge.fdb.age != Cycle(age) {

@@ -23,6 +23,7 @@ type core struct {
 	spares spares
 	toReport
 	frameCounts FrameCounts
+	trimTotals  TrimTotals
 	compiled
 
 	clock atomic.Pointer[Clock]

@@ -143,6 +143,9 @@ func (p *port) addCounts(add func(Counter, string, uint64)) {
 		add(x, "dropped-queue-limit", q.DroppedTail)
 		add(x, "dropped-wred", q.DroppedWRED)
 		add(x, "marked", q.Marked)
+		add(x, "trimmed", q.Trimmed)
+		add(x, "trim-sent", q.TrimSent)
+		add(x, "trim-dropped", q.TrimDropped)
 	}
 }
 

@@ -85,7 +85,9 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	}
 	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
-		cp.result = stampable(pk, length, p.stampMTU)
+		if cp.result = stampable(pk, length, p.stampMTU); cp.shortened() {
+			cp.result = stampCut
+		}
 		if cp.result == stampDone {
 			fixed |= describe.Stamp.Hit()
 			length = stampedLen(length)
@@ -175,7 +177,7 @@ func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 		b = append(b, pk.data...)
 		tci := binary.BigEndian.Uint16(b[14:])
 		binary.BigEndian.PutUint16(b[14:], tci&0xf000|t.vid)
-	case own || edits || cp.ifa != nil:
+	case own || edits || cp.ifa != nil || cp.trimmed:
 		b = append(b, pk.data...)
 	default:
 		return pk.data, length
@@ -190,6 +192,9 @@ func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 		if cp.ce {
 			markCE(b[l3:], v4)
 		}
+	}
+	if cp.trimmed {
+		b, length = cp.trim(b, l3), cp.taggedLen()
 	}
 	if cp.ifa != nil {
 		b = c.putIFA(b, l3, cp)

@@ -60,6 +60,9 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	if cp.mirror != nil {
 		c.recording.lose(cp.mirror)
 	}
+	if cp.trimmed {
+		c.trimDropped(p, cp)
+	}
 	c.frameCounts.Dropped[why]++
 	if c.ledger != nil {
 		c.ledger.Dropped(pk.id, why)

@@ -12,6 +12,7 @@ const (
 	TablePreIngress = "pre_ingress_acl"
 	TablePolicer    = "policer"
 	TableQueue      = "queue"
+	TableTrim       = "trim"
 	TableGroup      = "priority_group"
 	TableEncap      = "altmark_encap"
 	TableDecap      = "altmark_decap"
@@ -43,6 +44,8 @@ const (
 //	priority_group   Port: where it arrived; Queue: number of the group; Number of cells that were in it; Hit: it is
 //	                 accepted
 //	queue            Port, Queue; Bytes that were in the queue; Hit: it is accepted; also for a mirror session's copy
+//	trim             follows a miss in queue that trims the copy: Port, Queue for trimmed packets; Bytes that were in it;
+//	                 Number of bytes that the copy keeps of the packet as received; Hit: it is accepted
 type Finding struct {
 	Table              string
 	Hit                bool

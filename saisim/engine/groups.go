@@ -68,8 +68,22 @@ func (c *queues) uncharge(pk *packet) {
 		return
 	}
 	if pk.held--; pk.held == 0 {
-		c.release(pk.in, int(pk.group-1), pk.length)
+		n := pk.length
+		if pk.shrunk {
+			n = int(pk.met.trim.kept)
+		}
+		c.release(pk.in, int(pk.group-1), n)
 	}
+}
+
+// shrink reduces the charge of a packet to that of its first n bytes, of which its trimmed copy consists.
+func (c *queues) shrink(pk *packet, n int) {
+	i := int(pk.group - 1)
+	g := &c.accounts.groups[pk.in][i]
+	was := g.Paused()
+	c.buffer.Shrink(g, uint64(pk.length), uint64(n))
+	pk.shrunk = true
+	c.changed(pk.in, i, was)
 }
 
 // release ends the charge of a packet of n bytes.

@@ -15,7 +15,7 @@
 // operation. The operation is the insertion or removal that the hit requires. Otherwise, it is one more hop, if the
 // switch is transit and the packet is of protocol 253 or has IFA. The result is the first of these that holds:
 //
-//   - cut: the frame was cut by a capture
+//   - cut: the frame was cut by a capture, or shortened by trimming
 //   - unsupported: to initiate, the packet is no TCP or UDP with its complete header directly after that of IP, or a
 //     fragment; to add a hop, the parser has found no IFA, or the global name space is not 15
 //   - hop limit: it is 0
@@ -153,6 +153,9 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 	default:
 		w.values, w.counts = m.values, m.action.counts
 		w.result = w.begin(pk)
+	}
+	if cp.shortened() {
+		w.result, w.longer = ifa.Cut, 0
 	}
 	if w.longer > 0 && (uint32(length+w.longer)+fcsLen > p.stampMTU || uint32(int(pk.h.ipLen)+w.longer) > pk.datagrams()) {
 		w.result, w.longer = ifa.MTU, 0

@@ -78,6 +78,7 @@ const (
 	noteIngressProgram
 	noteEgressProgram
 	noteGroup
+	noteTrim
 )
 
 func (t noteTable) String() string {
@@ -87,7 +88,7 @@ func (t noteTable) String() string {
 		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
 		TableEncap, TableDecap, TableTunnel,
 		"ingress.", "egress.", // prefixes of the table's own name
-		TableGroup,
+		TableGroup, TableTrim,
 	}[t]
 }
 
@@ -293,7 +294,13 @@ func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableName
 		p.add(note{table: notePolicer, b: uint64(pk.met.policer)})
 	}
 	if d.Queued {
-		p.add(note{table: noteQueue, flags: hitIf(!d.Why.AtQueue(), 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)})
+		x := note{table: noteQueue, flags: hitIf(!d.Why.AtQueue(), 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)}
+		if cp.trimmed {
+			t := &pk.met.trim
+			p.add(note{table: noteQueue, x: x.x, y: t.depth, a: uint64(t.queue)})
+			x.table, x.b = noteTrim, uint64(t.kept)
+		}
+		p.add(x)
 	}
 	if egress == nil {
 		return
@@ -342,6 +349,8 @@ func (n *note) finding(hop *[16]byte, vr config.ID, names []string) Finding {
 		f.Port, f.Queue, f.Number = PortID(n.x), uint8(n.a), n.y
 	case noteQueue:
 		f.Port, f.Queue, f.Bytes = PortID(n.x), uint8(n.a), n.y
+	case noteTrim:
+		f.Port, f.Queue, f.Bytes, f.Number = PortID(n.x), uint8(n.a), n.y, uint32(n.b)
 	}
 	return f
 }

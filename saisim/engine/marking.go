@@ -127,6 +127,7 @@ type markProfile struct {
 	// gap and step apply only to sessions without slots. A packet follows a gap if it arrives more than gap after the
 	// previous one. Two steps are at least step apart.
 	gap, step time.Duration
+	dscp      uint8 // bits of the DSCP that are its marks
 }
 
 // applyAltMark sets a lane's profile. No packet keeps a reference to the profile.
@@ -145,6 +146,7 @@ func newMarkProfile(r *config.AltMark) *markProfile {
 	p := &markProfile{lane: r.Lane, s: r.Session, guard: r.Guard, early: r.Early, encap: r.Encap}
 	p.gap, _ = eighths(r.Interval, 1)
 	_, p.step = eighths(r.Interval, 6)
+	p.dscp = r.Mark.DSCPBit() | r.Mark2.DSCPBit()
 	return p
 }
 

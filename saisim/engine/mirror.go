@@ -50,6 +50,7 @@ func (c *mirrors) mirror(set uint64, cp *copyOf) {
 		}
 		n := c.copy(pk, cp.tag)
 		n.raw, n.ce, n.mirror, n.head = cp.raw, cp.ce, m.encap, c.programs.copyHeading(cp.head)
+		n.trimmed = cp.trimmed
 		if cp.ifa != nil {
 			n.ifa = c.reportIFA(cp.ifa)
 		}

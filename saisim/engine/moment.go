@@ -29,10 +29,12 @@ const (
 	MomentSent            // the timestamp point of the egress MAC
 	MomentPunted          // handed to the CPU
 	MomentDropped         // dropped, for the reason Why
+	MomentTrimmed         // Queue of Port has trimmed the copy to Len bytes, which are not yet in another queue
 )
 
 var whatNames = [...]string{
 	"received", "injected", "entered", "replicated", "mirrored", "queued", "dequeued", "sent", "punted", "dropped",
+	"trimmed",
 }
 
 // String returns the word used in traces.
@@ -59,7 +61,7 @@ type Moment struct {
 
 	In   PortID // port where the frame arrived; CPUPort if it was injected
 	Port PortID // current or intended port; CPUPort for the CPU
-	// Queue is the queue of Port, for MomentQueued and MomentDequeued.
+	// Queue is the queue of Port, for MomentQueued, MomentDequeued and MomentTrimmed.
 	Queue uint8
 	Why   drop.Reason
 	// Trap is set for MomentPunted and MomentDropped: the trap of the CPU's copy, or the one that removed the frame

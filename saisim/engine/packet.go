@@ -49,6 +49,8 @@ type flight struct {
 	group        uint8 // number of the ingress priority group that was asked, from 1; zero if there is none
 	origin
 	held uint16 // copies in queues, and a station, that hold the charge to the group; zero if it is not charged
+	// shrunk is true if the charge is that of its trimmed copy.
+	shrunk bool
 
 	to  *bridgePort // destination of a plain packet; nil means out
 	out *port
@@ -85,6 +87,7 @@ type transit struct {
 	trapping
 	barred  bool // true if its port may not send it
 	aclDrop bool
+	noTrim  bool // true if an ACL entry forbids trimming
 	noLearn bool
 
 	source   *bridgePort
@@ -145,7 +148,8 @@ type met struct {
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
-	groupCells     uint32 // cells that the packet's ingress priority group held before it; valid if there is a group
+	trim           trimming // valid if a copy is trimmed
+	groupCells     uint32   // cells that the packet's ingress priority group held before it; valid if there is a group
 	outer          *outer
 	end            *tunnelEnd
 	outerCounts    *altmark.OuterCounts
@@ -311,6 +315,7 @@ type copyOf struct {
 	ce      bool        // true if it will be marked with congestion experienced
 	watched bool        // true if the port has its trail, for an observer
 	same    bool        // leaves as received except for the packet's edit and a record, and completely
+	trimmed bool        // true if a queue has trimmed it: see the packet's trim; also for mirror copies of such a copy
 
 	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means cycle at
 	mirror *mirrorEncap // set if it is a copy for a mirror session
@@ -328,11 +333,11 @@ type copyExtras struct {
 func (cp *copyOf) taggedLen() int {
 	switch cp.tag.op {
 	case tagStrip:
-		return cp.pk.length - 4
+		return cp.stored() - 4
 	case tagPush:
-		return cp.pk.length + 4
+		return cp.stored() + 4
 	}
-	return cp.pk.length
+	return cp.stored()
 }
 
 // leavingLen returns the length of the frame that leaves, without a record.
@@ -347,18 +352,19 @@ func (cp *copyOf) leavingLen() int {
 	return n
 }
 
-// buffered returns the number of bytes that a copy occupies in the buffer. That is its length as received, or, for a
-// mirror copy, its length as it leaves.
+// buffered returns the number of bytes that a copy occupies in the buffer. That is its length as received, less what
+// trimming removed, or, for a mirror copy, its length as it leaves.
 func (cp *copyOf) buffered() int {
 	if cp.mirror != nil {
 		return cp.leavingLen()
 	}
-	return cp.pk.length
+	return cp.stored()
 }
 
 // changes reports whether a copy, without a record, leaves different from its received form.
 func (cp *copyOf) changes() bool {
-	return cp.pk.edited || cp.ifa != nil || cp.tag.op != tagKeep || cp.mirror != nil || cp.head != nil || cp.ce
+	return cp.pk.edited || cp.ifa != nil || cp.tag.op != tagKeep || cp.mirror != nil || cp.head != nil || cp.ce ||
+		cp.trimmed
 }
 
 // A tagAction is the egress pipe's action on a copy's VLAN tag.
@@ -385,6 +391,7 @@ type edit struct {
 	setDSCP    bool
 	dscp       uint8
 	marks      marks // written by alternate marking
+	dscpKept   uint8 // bits of the DSCP with which it leaves that carry marks
 	mss        mssEdit
 }
 

@@ -40,7 +40,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	}
 	p.class = qosClass{
 		r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue, colourMaps{r.QoS.DSCPColour, r.QoS.Dot1pColour},
-		r.QoS.Group,
+		r.QoS.Group, r.QoS.TrimDSCP,
 	}
 	p.queues.Fill(uint64(c.now))
 	for i, s := range r.QoS.Queues {

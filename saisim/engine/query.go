@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim/cmu"
 	"tamtam/saisim/config"
+	"tamtam/saisim/tm"
 	"tamtam/tam/altmark"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
@@ -73,6 +74,7 @@ type PortTally struct {
 	In, Out     Direction
 	QueueFrames int // number of frames in the port's queues
 	QueueBytes  uint64
+	Trim        tm.TrimCounts // of all its queues
 
 	engine *Engine
 	port   *port
@@ -97,7 +99,14 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	if p == nil {
 		return t, false
 	}
-	return PortTally{p.counters(), p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes(), c, p}, true
+	t = PortTally{
+		PortCounters: p.counters(), In: p.stats.in, Out: p.stats.out,
+		QueueFrames: p.queues.Len(), QueueBytes: p.queues.Bytes(), engine: c, port: p,
+	}
+	for i := range p.queues.Queues() {
+		t.Trim.Add(&p.queues.Queue(i).TrimCounts)
+	}
+	return t, true
 }
 
 // QueueState returns the state of a port's queue, and false if there is no such queue.

@@ -3,6 +3,7 @@ package engine
 import (
 	"math/bits"
 
+	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
@@ -23,6 +24,7 @@ type queues struct {
 	waitingN   int
 	served     PortID // the port served last
 	accounts   accounts
+	trim       config.Trim
 }
 
 // reset empties the buffer and resets the scheduling.
@@ -31,6 +33,7 @@ func (c *queues) reset() {
 	c.buffer.Hz = c.prof.ClockHz
 	c.accounts = accounts{groups: make([]*portGroups, c.prof.FirstLane+c.prof.Lanes)}
 	c.waiting, c.waitingN, c.served = waitingPorts{}, 0, profile.MaxLanes-1
+	c.trim, c.trimTotals = config.Trim{}, TrimTotals{}
 }
 
 // enqueue puts a copy into a queue of a port.
@@ -45,6 +48,9 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 		tc = cp.mirror.tc
 	}
 	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
+	if cp.trimmed && cp.mirror == nil {
+		cp.queue = c.trimQueue(p)
+	}
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
 	colour := cp.colour()
 	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped &&
@@ -64,7 +70,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 		cp.ce = true
 		p.fills(cp)
 	default:
-		c.fates.dropBefore(p, cp, verdictDrops[v])
+		c.refused(p, cp, v)
 		return
 	}
 	if cp.pk.held > 0 && cp.mirror == nil {
@@ -95,7 +101,7 @@ func (c *queues) goOn(p *port, cp *copyOf, ecn bool) {
 		c.foundQueue(p, cp, v)
 	}
 	if v > tm.Marked {
-		c.fates.dropBefore(p, cp, verdictDrops[v])
+		c.refused(p, cp, v)
 		return
 	}
 	cp.ce = cp.ce || v == tm.Marked
@@ -106,7 +112,11 @@ func (c *queues) goOn(p *port, cp *copyOf, ecn bool) {
 }
 
 func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
-	c.found(cp.pk, Finding{Table: TableQueue, Hit: v <= tm.Marked, Port: p.id, Queue: cp.queue, Bytes: cp.depth})
+	f := Finding{Table: TableQueue, Hit: v <= tm.Marked, Port: p.id, Queue: cp.queue, Bytes: cp.depth}
+	if cp.trimmed && cp.mirror == nil {
+		f.Table, f.Number = TableTrim, uint32(cp.stored())
+	}
+	c.found(cp.pk, f)
 }
 
 // offer serves a port that holds frames and whose scheduler will not run again by itself. It sends a frame at once,

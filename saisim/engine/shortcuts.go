@@ -455,7 +455,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 	cp.queued, cp.queue, cp.asked = c.now, p.class.queueOf(pk.tc, p.queues.Queues()), true
 	v := p.queues.Pass(int(cp.queue), uint32(pk.length), pk.ecn)
 	if v > tm.Marked {
-		c.fates.dropBefore(p, cp, verdictDrops[v])
+		c.refused(p, cp, v)
 		return true
 	}
 	cp.ce = v == tm.Marked

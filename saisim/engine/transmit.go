@@ -77,6 +77,9 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	if pk.chosen {
 		c.fates.keepEnd(p, cp, false, 0)
 	}
+	if cp.trimmed {
+		c.trimSent(p, cp)
+	}
 	c.output(p, pk, data, length, stamped)
 	if cp.head != nil {
 		c.programs.freeHeading(cp)

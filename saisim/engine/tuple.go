@@ -67,6 +67,7 @@ const (
 	doesTAM
 	doesIFA
 	doesSample
+	doesNoTrim
 )
 
 // An entrySampling is the state by which an ACL entry samples the packets that hit it.

@@ -16,7 +16,9 @@ func (c *watch) saw(what What, pk *packet, copy uint16, port PortID) {
 
 func (c *watch) sawQueue(what What, cp *copyOf, port PortID) {
 	m := c.moment(what, cp.pk, cp.number, port)
-	m.Queue = cp.queue
+	if m.Queue = cp.queue; cp.trimmed {
+		m.Data, m.Len = m.Data[:min(len(m.Data), cp.stored())], cp.stored()
+	}
 	c.observer(m)
 }
 

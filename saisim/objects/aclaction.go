@@ -24,8 +24,10 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 			return err
 		}
 		x.Number = uint64(v)
-	case sai.Bool: // INT_INSERT, INT_DELETE
-		return nil
+	case sai.Bool: // INT_INSERT, INT_DELETE, PACKET_TRIM_DISABLE
+		if x.Kind != config.ActNoTrim || !v {
+			return nil
+		}
 	case sai.OIDs:
 		x.Of = configIDs(v)
 	case sai.OID:

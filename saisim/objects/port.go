@@ -43,6 +43,7 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrQoSPfcPriorityToQueueMap, sai.PortAttrPriorityFlowControlMode, sai.PortAttrPriorityFlowControl,
 			sai.PortAttrPriorityFlowControlRx, sai.PortAttrPriorityFlowControlTx,
 			sai.PortAttrQoSSchedulerProfileID, sai.PortAttrQoSDSCPToColorMap, sai.PortAttrQoSDot1pToColorMap,
+			sai.PortAttrQoSTCAndColorToDSCPMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
@@ -202,7 +203,7 @@ func (ps *ports) checkPort(o *object, p *port) error {
 		ingress bool
 	}{{sai.PortAttrQoSIngressBufferProfileList, true}, {sai.PortAttrQoSEgressBufferProfileList, false}} {
 		profiles, _ := o.attr(list.id).(sai.OIDs)
-		if err := ps.checkProfiles(list.id, list.ingress, profiles...); err != nil {
+		if err := ps.checkProfiles(list.id, list.ingress, false, profiles...); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func (ps *ports) priorityGroupKind() *kind {
 		create: refuseCreate(sai.ObjectTypeIngressPriorityGroup, "every port has its priority groups"),
 		remove: refuseRemove("priority groups go with their port"),
 		check: func(o *object) error {
-			return ps.checkProfiles(sai.IngressPriorityGroupAttrBufferProfile, true,
+			return ps.checkProfiles(sai.IngressPriorityGroupAttrBufferProfile, true, false,
 				o.ref(sai.IngressPriorityGroupAttrBufferProfile))
 		},
 		set: func(o *object, a sai.Attr) error {

@@ -24,6 +24,7 @@ type bufferProfile struct {
 	limit    tm.Limit
 	// Cells of the thresholds of flow control.
 	xoff, xon, xonOffset uint64
+	trim                 bool // true if queues trim what they do not admit
 }
 
 // A bufferPool is a BUFFER_POOL object: a pool of the packet memory.
@@ -250,6 +251,7 @@ func (q *qos) bufferProfileKind() *kind {
 			sai.BufferProfileAttrPoolID, sai.BufferProfileAttrReservedBufferSize, sai.BufferProfileAttrThresholdMode,
 			sai.BufferProfileAttrSharedDynamicTh, sai.BufferProfileAttrSharedStaticTh,
 			sai.BufferProfileAttrXoffTh, sai.BufferProfileAttrXonTh, sai.BufferProfileAttrXonOffsetTh,
+			sai.BufferProfileAttrPacketAdmissionFailAction,
 		},
 	}, func(o *object) (b bufferProfile, err error) {
 		pool, ok := self[*bufferPool](q.core, o.ref(sai.BufferProfileAttrPoolID))
@@ -264,6 +266,10 @@ func (q *qos) bufferProfileKind() *kind {
 				return b, badCreate(id, sai.StatusInvalidParameter, "%d bytes, want 0: the pool is at the egress", n)
 			}
 		}
+		if err := q.checkTrim(o, pool); err != nil {
+			return b, err
+		}
+		b.trim = o.trims()
 		all := uint64(q.prof.Buffer.Cells) * q.cellBytes()
 		b.xon = o.number(sai.BufferProfileAttrXonTh) / q.cellBytes()
 		b.xonOffset = o.number(sai.BufferProfileAttrXonOffsetTh) / q.cellBytes()
@@ -290,4 +296,33 @@ func (q *qos) bufferProfileKind() *kind {
 		b.limit = tm.Limit{Dynamic: true, Alpha: int8(alpha)}
 		return b, nil
 	})
+}
+
+// trims reports whether queues with a buffer profile trim.
+func (o *object) trims() bool {
+	return o.enum(sai.BufferProfileAttrPacketAdmissionFailAction) == sai.BufferProfilePacketAdmissionFailActionDropAndTrim
+}
+
+// checkTrim rejects a buffer profile that trims if anything other than queues may use it, or uses it.
+func (q *qos) checkTrim(o *object, pool *bufferPool) error {
+	if !o.trims() {
+		return nil
+	}
+	bad := func(format string, args ...any) error {
+		return badValue(sai.BufferProfileAttrPacketAdmissionFailAction, sai.StatusInvalidParameter,
+			"only queues trim, and "+format, args...)
+	}
+	if pool.ingress {
+		return bad("the profile is of an ingress pool, want an egress pool")
+	}
+	for _, p := range q.ports.all() {
+		for _, id := range []sai.AttrID{
+			sai.PortAttrQoSIngressBufferProfileList, sai.PortAttrQoSEgressBufferProfileList,
+		} {
+			if list, _ := p.o.attr(id).(sai.OIDs); slices.Contains(list, o.key.OID) {
+				return bad("port %s has the profile in %s: remove it there first", p.o.key.OID, id)
+			}
+		}
+	}
+	return nil
 }

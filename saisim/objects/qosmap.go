@@ -15,7 +15,8 @@ type qosMap struct {
 }
 
 // qosMapKind returns the kind of maps from fields of frames to traffic classes and colours, from traffic classes to
-// queues and priority groups, and from priorities of flow control to these. Values that a map does not name map to 0.
+// queues and priority groups, and from priorities of flow control to these, and from traffic classes with colours to
+// the DSCP of trimmed packets. Values that a map does not name map to 0, except in the last ones.
 func (q *qos) qosMapKind() *kind {
 	return profileKind(q, &kind{
 		max:   q.prof.QoSMaps,

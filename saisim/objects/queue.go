@@ -7,6 +7,7 @@ import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
 	"tamtam/saisim/objects/counts"
+	"tamtam/saisim/objects/qosmap"
 	"tamtam/saisim/tm"
 )
 
@@ -57,13 +58,20 @@ func (ps *ports) part(p *port, t sai.ObjectType, self any, attrs []sai.Attr) *ob
 	return o
 }
 
-// checkProfiles rejects buffer profiles of pools at the other side of the chip.
-func (ps *ports) checkProfiles(id sai.AttrID, ingress bool, profiles ...sai.OID) error {
+// checkProfiles rejects buffer profiles of pools at the other side of the chip, and those that trim unless trims is
+// true.
+func (ps *ports) checkProfiles(id sai.AttrID, ingress, trims bool, profiles ...sai.OID) error {
 	side := map[bool]string{true: "ingress", false: "egress"}
 	for _, oid := range profiles {
-		if b, ok := self[*bufferProfile](ps.core, oid); ok && b.pool.ingress != ingress {
+		b, ok := self[*bufferProfile](ps.core, oid)
+		switch {
+		case !ok:
+		case b.pool.ingress != ingress:
 			return badValue(id, sai.StatusInvalidParameter, "profile %s is of a pool at the %s, want one at the %s", oid,
 				side[!ingress], side[ingress])
+		case b.trim && !trims:
+			return badValue(id, sai.StatusInvalidParameter, "profile %s trims packets, want one that drops them: only queues "+
+				"trim", oid)
 		}
 	}
 	return nil
@@ -84,7 +92,7 @@ func (ps *ports) queueKind() *kind {
 				return badValue(sai.QueueAttrParentSchedulerNode, sai.StatusNotSupported, "want the queue's own group, %s",
 					q.group.key.OID)
 			}
-			return ps.checkProfiles(sai.QueueAttrBufferProfileID, false, o.ref(sai.QueueAttrBufferProfileID))
+			return ps.checkProfiles(sai.QueueAttrBufferProfileID, false, true, o.ref(sai.QueueAttrBufferProfileID))
 		},
 		set: ps.setQueue,
 	}
@@ -151,7 +159,7 @@ func (q *queue) settings() tm.Settings {
 		s.WRED = *q.wred
 	}
 	if b := q.buffer; b != nil {
-		s.Pool, s.Reserved, s.Limit = b.pool.index, b.reserved, b.limit
+		s.Pool, s.Reserved, s.Limit, s.Trim = b.pool.index, b.reserved, b.limit, b.trim
 	}
 	return s
 }
@@ -191,6 +199,9 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, flow config.FlowCont
 	}
 	if m := maps[sai.QoSMapTypeTCToQueue]; m != nil {
 		r.Queue = (*[16]uint8)(m)
+	}
+	if m := maps[sai.QoSMapTypeTCAndColorToDSCP]; m != nil {
+		r.TrimDSCP = qosmap.TrimDSCP(m)
 	}
 	if m := maps[sai.QoSMapTypeTCToPriorityGroup]; m != nil {
 		r.Group = (*[16]uint8)(m)

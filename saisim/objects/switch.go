@@ -28,6 +28,9 @@ func (s *Store) switchKind() *kind {
 			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
 			sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed,
 			sai.SwitchAttrLAGDefaultHashAlgorithm, sai.SwitchAttrEcmpDefaultHashAlgorithm,
+			sai.SwitchAttrPacketTrimSize, sai.SwitchAttrPacketTrimDSCPResolutionMode, sai.SwitchAttrPacketTrimDSCPValue,
+			sai.SwitchAttrPacketTrimTCValue, sai.SwitchAttrPacketTrimQueueResolutionMode,
+			sai.SwitchAttrPacketTrimQueueIndex,
 		},
 		create: s.createSwitch,
 		set:    s.setSwitch,
@@ -51,7 +54,7 @@ func (s *Store) switchKind() *kind {
 		k.attrs = append(k.attrs, id)
 	}
 	slices.Sort(k.attrs)
-	s.debug.addSwitchStats(k)
+	s.addSwitchStats(k)
 	return k
 }
 
@@ -96,6 +99,10 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 	if err := noGroup(sai.SwitchAttrSrcMACAddress, sai.MAC(o.mac(sai.SwitchAttrSrcMACAddress))); err != nil {
 		return nil, err
 	}
+	trim, err := s.trim(o)
+	if err != nil {
+		return nil, err
+	}
 	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }
 	r := config.Switch{
 		ID: o.id(), MAC: o.mac(sai.SwitchAttrSrcMACAddress), AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),
@@ -105,7 +112,7 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
 		PreIngressACL: o.refID(sai.SwitchAttrPreIngressACL),
 
-		TAMs:     o.refIDs(sai.SwitchAttrTAMObjectID),
+		TAMs: o.refIDs(sai.SwitchAttrTAMObjectID), Trim: trim,
 		LAGHash:  hashing(o, s.lagHash, sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrLAGDefaultHashAlgorithm),
 		ECMPHash: hashing(o, s.ecmpHash, sai.SwitchAttrEcmpDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashAlgorithm),
 	}
@@ -286,4 +293,42 @@ func hashing(sw, o *object, seed, algorithm sai.AttrID) config.Hashing {
 	}
 	h.InPort = slices.Contains(list, sai.NativeHashFieldInPort)
 	return h
+}
+
+// leastTrim is the least size of trimmed packets: the headers up to the end of that of IP are always whole. They are
+// Ethernet with two tags, a tag that the egress adds, and IPv4 with all options.
+const leastTrim = 14 + 3*4 + 60
+
+// trim returns what becomes of packets that queues trim.
+func (s *Store) trim(o *object) (config.Trim, error) {
+	err := o.within(
+		bound{id: sai.SwitchAttrPacketTrimSize, what: "bytes ", least: leastTrim, most: uint64(s.prof.MTU) - 4},
+		bound{id: sai.SwitchAttrPacketTrimDSCPValue, what: "DSCP ", most: 63},
+		bound{id: sai.SwitchAttrPacketTrimTCValue, what: "traffic class ", most: qosmap.TrafficClasses - 1},
+		bound{id: sai.SwitchAttrPacketTrimQueueIndex, what: "queue ", most: uint64(s.prof.Queues) - 1},
+	)
+	return config.Trim{
+		Size:    int(o.number(sai.SwitchAttrPacketTrimSize)),
+		DSCP:    uint8(o.number(sai.SwitchAttrPacketTrimDSCPValue)),
+		FromTC:  o.enum(sai.SwitchAttrPacketTrimDSCPResolutionMode) == sai.PacketTrimDSCPResolutionModeFromTC,
+		TC:      uint8(o.number(sai.SwitchAttrPacketTrimTCValue)),
+		Queue:   uint8(o.number(sai.SwitchAttrPacketTrimQueueIndex)),
+		Dynamic: o.enum(sai.SwitchAttrPacketTrimQueueResolutionMode) == sai.PacketTrimQueueResolutionModeDynamic,
+	}, err
+}
+
+// addSwitchStats makes the counters of the switch readable: those of debug counters, and of trimmed packets.
+func (s *Store) addSwitchStats(k *kind) {
+	s.debug.addSwitchStats(k)
+	debug := k.stat
+	k.stats = []sai.StatID{sai.SwitchStatDroppedTrimPackets, sai.SwitchStatTxTrimPackets}
+	k.stat = func(o *object, id sai.StatID) uint64 {
+		switch t := s.engine.TrimTotals(); id {
+		case sai.SwitchStatDroppedTrimPackets:
+			return t.Dropped
+		case sai.SwitchStatTxTrimPackets:
+			return t.Sent
+		}
+		return debug(o, id)
+	}
 }

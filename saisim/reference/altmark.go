@@ -389,9 +389,12 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	switch {
 	case !reader:
 		pk.write(p, did.markBit, did2.markBit)
+		pk.keepMarks(p)
 	case p.Role == altmark.Terminator && has && outer.Ends && c.unwrap(pk, outer, f.outerCounts()):
 	case p.Role == altmark.Terminator && p.Clear:
 		pk.write(p, "0", "0")
+	default:
+		pk.keepMarks(p)
 	}
 	c.Marking(Marking{
 		Session: p.Session, TimeBits: bits, Colour: colour, Captured: capture, OutOfWindow: outside,

@@ -83,6 +83,8 @@ type Chip struct {
 	frameCounts saisim.FrameCounts
 	open        []*snapshot
 
+	trimTotals saisim.TrimTotals
+
 	choosings map[chooser]*choosing // state of shared samplers and ACL entries
 	accounts
 }
@@ -156,9 +158,11 @@ type packet struct {
 	graph        uint64      // version of the graph at its entry
 	epoch        int         // epoch of path counting at its entry
 	faults       *faults
-	ended        bool // it goes no further, but is still mirrored
-	group        int  // ingress priority group
-	charged      bool // true while the packet is charged to it
+	ended        bool  // it goes no further, but is still mirrored
+	group        int   // ingress priority group
+	charged      bool  // true while the packet is charged to it
+	chargedBytes int   // bytes for which it is charged
+	marked       uint8 // bits of the traffic class field with which it leaves that carry marks
 	verdict
 }
 

@@ -78,7 +78,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
 		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed), marks: marksOf(seed), added: addedOf(seed),
 		vrfs: isVRF(seed) || isSubPort(seed) && seed%2 == 1, subPorts: isSubPort(seed)}))
-	v.buffered = bufferedOf(seed)
+	v.buffered, v.trimmed = bufferedOf(seed), trimmedOf(seed)
 	v.streamed = streamingOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
@@ -113,6 +113,7 @@ type variant struct {
 	streamed   *rand.Rand // random numbers for a stream of statistics; nil means none: see isStreaming
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 	vrfs       bool       // true if there may be several virtual routers: see isVRF
+	trimmed    *rand.Rand // random numbers for trimming; nil means none: see isTrimming
 	buffered   *rand.Rand // random numbers for ingress buffers; nil means none: see isBuffered
 	subPorts   bool       // true if there may be sub-ports: see isSubPort
 }
@@ -143,6 +144,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.gen.routed, p.gen.bare, p.gen.short, p.extra = v.routed, v.bare, v.short, v.added
 	p.streams.random = v.streamed
 	p.gen.vrfs, p.gen.subPorts, p.buffers = v.vrfs, v.subPorts, v.buffered
+	p.trims = v.trimmed
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -154,6 +156,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	if !p.blind {
 		p.chip.SetObserver(func(m saisim.Moment) {
 			p.see(m)
+			p.seeTrim(&m)
 			p.histories.See(m)
 		})
 	}
@@ -190,6 +193,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishSamplers()
 	p.furnishAdded()
 	p.furnishBuffers()
+	p.furnishTrim()
 	p.configure() // the state of policers depends on their history
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
@@ -202,6 +206,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.changeAdded()
 		p.changeVRFs()
 		p.changeBuffers()
+		p.changeTrim()
 		p.changeSubPorts()
 		p.configure()
 		if v.usual {
@@ -315,6 +320,7 @@ func (p *pair) change() {
 		p.streamOp()
 		p.changeVRFs()
 		p.changeBuffers()
+		p.changeTrim()
 		p.changeSubPorts()
 		p.configure()
 		return
@@ -457,6 +463,9 @@ func (p *pair) run(n int) error {
 			if p.queueDiffers() {
 				return fmt.Errorf("queues differ at cycle %d", p.chip.Now())
 			}
+			if err := p.trimDiffers(); err != nil {
+				return fmt.Errorf("at cycle %d: %w", p.chip.Now(), err)
+			}
 			if err := p.buffersDiffer(); err != nil && p.buffers != nil {
 				return fmt.Errorf("at cycle %d: %w", p.chip.Now(), err)
 			}
@@ -558,7 +567,7 @@ func (p *pair) compare() error {
 			return err
 		}
 	}
-	if err := p.buffersDiffer(); err != nil {
+	if err := cmp.Or(p.buffersDiffer(), p.trimDiffers()); err != nil {
 		return err
 	}
 	if err := p.markingDiffers(); err != nil {

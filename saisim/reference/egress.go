@@ -40,6 +40,8 @@ type outgoing struct {
 	// head holds the fields that the egress pipe's program has left. nil means the packet's fields, edited.
 	head *heading
 	job  *job // IFA's work; nil if there is none
+	// trimmed is set if a queue has trimmed the copy, and for mirror copies of such a copy.
+	trimmed *trimmed
 }
 
 // class returns the traffic class by which the egress port chooses its queue.
@@ -61,13 +63,13 @@ func (o *outgoing) colour() tm.Colour {
 	return o.packet.colour
 }
 
-// bufferBytes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
+// bufferBytes returns the number of buffer bytes that a copy occupies: its length as received, as far as it is stored. For a copy of a mirror
 // session, it is the length as the copy leaves.
 func (o *outgoing) bufferBytes() int {
 	if o.mirror != nil {
 		return o.lengthOut()
 	}
-	return o.length
+	return o.stored()
 }
 
 // made reports whether the chip has made the copy for receivers other than those of its packet: a mirror session or a
@@ -179,7 +181,7 @@ func (o *outgoing) lengthOut() int {
 
 // frameLength returns the length with the changed tag.
 func (o *outgoing) frameLength() int {
-	n := o.length + o.tag.shift()
+	n := o.stored() + o.tag.shift()
 	if o.job != nil {
 		n += o.job.longer
 	}
@@ -239,7 +241,7 @@ func (o *outgoing) frame() []byte {
 		tag = binary.BigEndian.AppendUint16([]byte{0x81, 0x00}, tci)
 		rest = rest[4:]
 	}
-	return append(append(append([]byte{}, macs...), tag...), rest...)
+	return o.cut(append(append(append([]byte{}, macs...), tag...), rest...))
 }
 
 // egressPipe runs the egress pipe for a copy: its ACLs, its stamping and its length. It returns false if the copy is
@@ -319,7 +321,9 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		if p.StampMTU != 0 && p.StampMTU < limit {
 			limit = p.StampMTU
 		}
-		t.did = stampable(o.packet, length, limit)
+		if t.did = stampable(o.packet, length, limit); o.shortened() {
+			t.did = isCut
+		}
 		if t.did == stamped {
 			length = stampedLength(length)
 		}
@@ -356,6 +360,7 @@ func (c *Chip) send(p *port) {
 			data = c.appendRecord(data, t.packet, t.stamp, p.Number, egress, 0)
 			length = len(data)
 		}
+		c.trimEnded(&t.outgoing, true)
 		p.Sent++
 		p.SentBytes += uint64(length + fcs)
 		p.out.count(data, length+fcs)

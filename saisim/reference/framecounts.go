@@ -66,6 +66,7 @@ func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	if o.report != nil {
 		o.report.counts[dropreport.WordLost]++
 	}
+	c.trimEnded(o, false)
 	c.reporting.own = o.report != nil
 	c.drop(p, o.dropped(c.now), why)
 	c.reporting.own = false

@@ -60,6 +60,7 @@ type gen struct {
 	clamper
 	analyser
 	wrapper
+	trimmer
 }
 
 // chance returns true n times in a hundred.

@@ -81,7 +81,7 @@ func (g *group) set(s tm.GroupSettings) {
 
 func (c *Chip) cellsOfPacket(pk *packet) int {
 	size := int(c.prof.Buffer.CellBytes)
-	return max(1, (pk.length+size-1)/size)
+	return max(1, (pk.chargedBytes+size-1)/size)
 }
 
 // held returns the cells of the packets that are charged to a group.
@@ -156,6 +156,7 @@ func (c *Chip) admits(pk *packet) bool {
 	if g == nil || !g.On {
 		return true
 	}
+	pk.chargedBytes = pk.length
 	held, was := c.held(name), g.paused
 	ok := c.charge(g, held, c.cellsOfPacket(pk))
 	pk.find(saisim.Finding{Table: "priority_group", Port: pk.in, Queue: uint8(pk.group), Number: uint32(held), Hit: ok})
@@ -210,9 +211,23 @@ func (c *Chip) left(pk *packet) {
 		}
 	}
 	pk.charged = false
-	name := groupName{pk.in, pk.group}
+	c.uncharge(groupName{pk.in, pk.group}, c.cellsOfPacket(pk))
+}
+
+// chargeLess reduces the charge of a packet, if it has one, to that of some bytes.
+func (c *Chip) chargeLess(pk *packet, bytes int) {
+	if !pk.charged {
+		return
+	}
+	was := c.cellsOfPacket(pk)
+	pk.chargedBytes = bytes
+	c.uncharge(groupName{pk.in, pk.group}, was-c.cellsOfPacket(pk))
+}
+
+// uncharge ends the charge of some cells, which the group does not hold any more.
+func (c *Chip) uncharge(name groupName, cells int) {
 	g := c.groups[name]
-	g.headroom -= min(g.headroom, c.cellsOfPacket(pk))
+	g.headroom -= min(g.headroom, cells)
 	if !g.paused {
 		return
 	}

@@ -192,7 +192,7 @@ func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 		j.ifaAction = ifaAction{object: transit, counts: c.transitCounts(transit.ID)}
 	}
 	switch {
-	case o.endUnknown():
+	case o.endUnknown(), o.shortened():
 		j.became = ifa.Cut
 		return j
 	case j.ends:

@@ -20,6 +20,7 @@ type verdict struct {
 	effects    effects     // of traps and ACLs together
 	aclDrop    bool
 	noLearning bool
+	noTrim     bool      // true if an ACL entry forbids trimming
 	redirect   config.ID // None if there is no redirect
 	kind       destination
 	to         config.ID // bridge port, port, LAG or VLAN
@@ -193,6 +194,9 @@ func (c *Chip) ingressACL(s *slot) {
 	}
 	if a, _ := action(hits, config.ActNoLearning); a != nil {
 		pk.noLearning = true
+	}
+	if a, _ := action(hits, config.ActNoTrim); a != nil {
+		pk.noTrim = true
 	}
 	if a, _ := action(hits, config.ActSetDSCP); a != nil && pk.h.ip != nil {
 		dscp := uint8(a.Number)

@@ -236,7 +236,7 @@ func (x pendingDrop) stage() dropreport.Stage {
 	switch {
 	case x.Punted:
 		return dropreport.StageIngress
-	case x.Why == drop.Buffer, x.Why == drop.QueueLimit, x.Why == drop.WRED:
+	case x.Why == drop.Buffer, x.Why == drop.QueueLimit, x.Why == drop.WRED, x.Why == drop.TrimQueue:
 		return dropreport.StageMMU
 	case x.Why == drop.EgressDown, x.Why == drop.EgressMTU, x.Why == drop.EgressACL, x.Why == drop.EgressProgram,
 		x.Why == drop.PortRemoved && x.Queued:

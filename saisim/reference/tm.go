@@ -84,15 +84,23 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		c.dropCopy(p, o, drop.EgressDown)
 		return
 	}
-	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
+	c.offer(p, p.queues[queueOf(p.QoS, o.class(), len(p.queues))], o)
+}
+
+// offer requests space in a queue for a copy. It reports whether a trimmed copy has got it. Any other copy is handled
+// in both cases.
+func (c *Chip) offer(p *port, q *queue, o *outgoing) bool {
 	held := q.bytes()
 	o.asked, o.queue, o.depth = true, uint8(slices.Index(p.queues, q)), held
 	mark, why, ok := c.ask(q, o, !o.made() && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	n := len(*o.heard)
-	o.find(saisim.Finding{
-		Table: "queue", Port: p.Port.Port, Queue: uint8(slices.Index(p.queues, q)), Bytes: uint32(held), Hit: ok,
-	})
-	o.own = o.aside(n)
+	f := saisim.Finding{Table: "queue", Port: p.Port.Port, Queue: o.queue, Bytes: uint32(held), Hit: ok}
+	again := o.trimmed != nil && !o.made()
+	if again {
+		f.Table, f.Number = "trim", uint32(o.stored())
+	}
+	o.find(f)
+	o.own = append(o.own, o.aside(n)...)
 	if !ok {
 		q.DroppedBytes += uint64(o.bufferBytes())
 		c.pool(q.Pool).dropped++
@@ -100,8 +108,14 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 			n.Dropped++
 			n.DroppedBytes += uint64(o.bufferBytes())
 		})
-		c.dropCopy(p, o, why)
-		return
+		switch {
+		case again:
+		case c.trims(q, o, why):
+			c.trim(p, q, o)
+		default:
+			c.dropCopy(p, o, why)
+		}
+		return false
 	}
 	o.ce = o.ce || mark
 	o.queued = c.now
@@ -113,6 +127,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	if !c.egressBusy && c.mayServe(p) {
 		c.dequeue(p)
 	}
+	return true
 }
 
 // schedulerFree returns the cycle from which a port's scheduler is free. A frame sent then reaches the egress MAC just

@@ -184,6 +184,9 @@ func (g *gen) otherLength(b []byte) {
 
 // size returns a length of payload.
 func (g *gen) size() int {
+	if g.trims != nil && g.trims.IntN(2) == 0 {
+		return g.trims.IntN(1000)
+	}
 	switch n := g.IntN(100); {
 	case n < 60:
 		return g.IntN(30)

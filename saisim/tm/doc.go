@@ -25,6 +25,9 @@
 //	        is before the packet
 //	WRED    see below
 //
+// A queue that trims does not change this verdict. A packet that has it is counted as dropped. The packet path then
+// offers a shorter packet to another queue: see package engine.
+//
 // # Ingress accounts
 //
 // A pool of ingress priority groups is a second account of the same packets. A packet is charged to the group of
@@ -43,6 +46,7 @@
 //	          reserved ones, the others are in the headroom
 //	Refused   the packet is dropped
 //
+// If the packet is trimmed from n cells to m, the charge of n - m cells ends.
 // When the charge of n cells ends, min(n, h) of them leave the headroom. A group with Headroom is paused from a packet
 // that is in the headroom, or is refused while c > 0. It resumes at the end of a charge with h = 0 and c <= max(Xon,
 // Reserved + limit - XonOffset), and with a change of settings to no Headroom.

@@ -104,8 +104,14 @@ func (g *Group) fits(p *Pool, cells uint64) bool {
 }
 
 // Release ends the charge of a packet of n bytes, for which Charge returned true.
-func (b *Buffer) Release(g *Group, n uint64) {
-	cells, p := b.Cells(n), (*Pool)(nil)
+func (b *Buffer) Release(g *Group, n uint64) { b.release(g, b.Cells(n)) }
+
+// Shrink reduces the charge of a packet of n bytes, for which Charge returned true, to that of a packet of m bytes.
+func (b *Buffer) Shrink(g *Group, n, m uint64) { b.release(g, b.Cells(n)-b.Cells(m)) }
+
+// release ends the charge of a number of cells.
+func (b *Buffer) release(g *Group, cells uint64) {
+	p := (*Pool)(nil)
 	if g.On {
 		p = &b.Pools[g.Pool]
 	}

@@ -41,6 +41,7 @@ type Settings struct {
 	Limit      Limit
 	WRED       [NumColours]WRED // by colour
 	Shaper     Shaper
+	Trim       bool // true if packets for which there is no space are trimmed; the packet path trims them
 }
 
 // DefaultSettings returns the settings of a queue that is not configured.
@@ -55,9 +56,27 @@ type Counts struct {
 	DroppedTail             uint64
 	DroppedWRED             uint64
 	DroppedBytes            uint64 // bytes of packets dropped for any of the three reasons
-	Marked                  uint64
-	Coloured                [NumColours - 1]ColourCounts // those of yellow and red packets
-	MaxBytes, MaxCells      uint64                       // high watermarks
+	TrimCounts
+	Marked             uint64
+	Coloured           [NumColours - 1]ColourCounts // those of yellow and red packets
+	MaxBytes, MaxCells uint64                       // high watermarks
+}
+
+// TrimCounts counts the packets that a queue has not admitted, and that were trimmed. DroppedFull and DroppedTail include
+// them. At every instant,
+//
+//	Trimmed = TrimSent + TrimDropped + trimmed packets that are in the chip
+type TrimCounts struct {
+	Trimmed     uint64
+	TrimSent    uint64 // left by the port
+	TrimDropped uint64 // dropped, by the queue of trimmed packets or after it
+}
+
+// Add adds the counts of another queue.
+func (t *TrimCounts) Add(x *TrimCounts) {
+	t.Trimmed += x.Trimmed
+	t.TrimSent += x.TrimSent
+	t.TrimDropped += x.TrimDropped
 }
 
 // A Colour is the colour of a packet.

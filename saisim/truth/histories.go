@@ -83,7 +83,7 @@ func (f *history) see(m *saisim.Moment) error {
 		switch m.What {
 		case saisim.MomentReceived, saisim.MomentInjected:
 			ok = n == 0
-		case saisim.MomentMirrored, saisim.MomentQueued, saisim.MomentPunted, saisim.MomentDropped:
+		case saisim.MomentMirrored, saisim.MomentQueued, saisim.MomentPunted, saisim.MomentDropped, saisim.MomentTrimmed:
 		default:
 			ok = false
 		}

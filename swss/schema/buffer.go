@@ -81,7 +81,15 @@ type BufferProfile struct {
 	Xoff      uint64 // headroom: what it may hold after it has asked for a pause
 	Xon       uint64 // what it holds at most when the pause ends
 	XonOffset uint64 // how far below the threshold of the pause it is when the pause ends
+	// Trim means that a packet which a queue does not admit is cut and put into another queue. Otherwise it is dropped.
+	Trim bool
 }
+
+// FieldDiscardAction is the field of [BufferProfile.Trim], and ActionTrim its value if that is true.
+const (
+	FieldDiscardAction = "packet_discard_action"
+	ActionTrim         = "trim"
+)
 
 func (p *BufferProfile) layout() layout {
 	return layout{
@@ -96,7 +104,9 @@ func (p *BufferProfile) layout() layout {
 			number("xon", 0, maxBuffer, 0, &p.Xon, "Bytes of a priority group at which the pause ends.").or("0").ifSet(),
 			number("xon_offset", 0, maxBuffer, 0, &p.XonOffset,
 				"The pause ends as many bytes below the threshold at which it began.").or("0").ifSet(),
-			ignored("packet_discard_action=drop", "headroom_type"),
+			either(FieldDiscardAction, "drop", ActionTrim, &p.Trim,
+				"What becomes of a packet that a queue does not admit: trim cuts it as SWITCH_TRIMMING has it.").ifSet(),
+			ignored("headroom_type"),
 			own("dynamic_th", "-8..8", "Each may hold this power of two times what is free. Either this or static_th.",
 				p.readThreshold, func() string {
 					if !p.Dynamic {
@@ -166,6 +176,45 @@ func (g *BufferPG) layout() layout {
 				must("the name of a row of " + CfgBufferProfile),
 		},
 	}
+}
+
+// BufferProfiles is a row of BUFFER_PORT_INGRESS_PROFILE_LIST or BUFFER_PORT_EGRESS_PROFILE_LIST, and of the tables of
+// the same name in APPL_DB: how much of each pool all priority groups or all queues of a port may hold.
+type BufferProfiles struct {
+	Table    string   // the name of a table of CONFIG_DB
+	Ports    []string // sorted
+	Profiles []string // names of BufferProfiles, sorted; not empty
+}
+
+// FieldProfileList is the field of [BufferProfiles.Profiles].
+const FieldProfileList = "profile_list"
+
+func (b *BufferProfiles) layout() layout {
+	const want = "names of rows of " + CfgBufferProfile + ", separated by commas"
+	return layout{
+		table: b.Table,
+		key: key{form: "EthernetN, or several separated by commas", read: func(r *reader, key string) {
+			b.Ports = r.portKeys(key, key)
+		}},
+		fields: []field{
+			list(FieldProfileList, want, &b.Profiles, ValidName,
+				"How much of their pools. The simulated chip accepts it without effect.").must(want).to(CfgBufferProfile),
+		},
+		check: func(r *reader) {
+			if given, ok := r.value(FieldProfileList); ok && len(b.Profiles) == 0 {
+				r.bad(FieldProfileList, given, want)
+			} else if ok {
+				r.idle = append(r.idle, FieldProfileList)
+			}
+		},
+	}
+}
+
+// ParseBufferProfiles parses a list of profiles. table is that of CONFIG_DB.
+func ParseBufferProfiles(table, key string, fields map[string]string) (BufferProfiles, error) {
+	b := BufferProfiles{Table: table}
+	err := b.layout().parse(table, key, fields)
+	return b, err
 }
 
 // WatermarkPeriod is a row of WATERMARK_TABLE: how often the periodic watermarks begin again.

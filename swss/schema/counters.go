@@ -37,12 +37,18 @@ func CollectedTimes(hash map[string]string) map[string]time.Time {
 	return times
 }
 
+// FlexSwitch is the key of FLEX_COUNTER_TABLE of the counters of the switch as a whole.
+const FlexSwitch = "SWITCH"
+
+// SwitchName is the name of the switch in [CountersSwitchNameMap].
+const SwitchName = "ASIC"
+
 // DefaultPoll returns the default interval of a group of counters, as in SONiC.
 func DefaultPoll(group string) time.Duration {
 	switch group {
 	case "PORT", "RIF", FlexDebugCounter:
 		return time.Second
-	case "QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK":
+	case "QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK", FlexSwitch:
 		return time.Minute
 	}
 	return 10 * time.Second

@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Metric is a family of metrics. Fields of the tables of COUNTERS_DB name it, see [Field.Metric].
 type Metric struct {
@@ -104,6 +107,15 @@ func Metrics() []Metric {
 		{Name: "lacp_total", Label: labelCount,
 			Words: "What a member of a PortChannel with LACP has sent, received and left out."},
 		{Name: "queue_packets_total", Unit: "{packet}", Words: "Packets of an egress queue by outcome.", Label: labelOutcome},
+		{Name: "queue_trimmed_packets_total", Unit: "{packet}",
+			Words: "Packets that an egress queue did not admit, and that were trimmed."},
+		{Name: "queue_trim_copies_total", Unit: "{packet}", Label: labelOutcome,
+			Words: "Trimmed packets that an egress queue did not admit, by what became of them."},
+		{Name: "port_trimmed_packets_total", Unit: "{packet}", Words: "Packets that queues of a port trimmed."},
+		{Name: "port_trim_copies_total", Unit: "{packet}", Label: labelOutcome,
+			Words: "Trimmed packets of a port by what became of them."},
+		{Name: "switch_trim_copies_total", Unit: "{packet}", Label: labelOutcome,
+			Words: "Trimmed packets of the switch by what became of them."},
 		{Name: "queue_bytes_total", Unit: "By", Words: "Bytes of an egress queue by outcome.", Label: labelOutcome},
 		{Name: "queue_occupancy_bytes", Unit: "By", Words: "Bytes in an egress queue."},
 		{Name: "queue_watermark_bytes", Unit: "By",
@@ -132,7 +144,7 @@ type MeasuredObject struct {
 	Fields []Field
 }
 
-// MeasuredObjects returns the kinds of objects with metrics. Of ports it has those of flow control.
+// MeasuredObjects returns the kinds of objects with metrics. Of ports it has those of flow control and trimming.
 func MeasuredObjects() []MeasuredObject {
 	stat := func(prefix, name, metric, outcome string) Field {
 		return Field{Name: prefix + name, Metric: metric, Outcome: outcome}
@@ -147,6 +159,14 @@ func MeasuredObjects() []MeasuredObject {
 	}
 	queue.Fields = append(queue.Fields, stat("SAI_QUEUE_STAT_", "CURR_OCCUPANCY_BYTES", "queue_occupancy_bytes", ""),
 		stat("SAI_QUEUE_STAT_", "WATERMARK_BYTES", "queue_watermark_bytes", ""))
+	trimmed := func(kind string) []Field {
+		prefix := "SAI_" + strings.ToUpper(kind) + "_STAT_"
+		return []Field{stat(prefix, "TRIM_PACKETS", kind+"_trimmed_packets_total", ""),
+			stat(prefix, "TX_TRIM_PACKETS", kind+"_trim_copies_total", "sent"),
+			stat(prefix, "DROPPED_TRIM_PACKETS", kind+"_trim_copies_total", "dropped")}
+	}
+	queue.Fields = append(queue.Fields, trimmed("queue")...)
+	whole := MeasuredObject{Map: CountersSwitchNameMap, Labels: []string{"chip"}, Fields: trimmed("switch")[1:]}
 	trap := MeasuredObject{Map: CountersPolicerNameMap, Labels: []string{"group"}}
 	for _, colour := range []string{"green", "yellow", "red"} {
 		upper := map[string]string{"green": "GREEN_", "yellow": "YELLOW_", "red": "RED_"}[colour]
@@ -162,7 +182,7 @@ func MeasuredObjects() []MeasuredObject {
 		stat("SAI_BUFFER_POOL_STAT_", "WATERMARK_BYTES", "buffer_pool_watermark_bytes", "shared"),
 		stat("SAI_BUFFER_POOL_STAT_", "XOFF_ROOM_WATERMARK_BYTES", "buffer_pool_watermark_bytes", "headroom"),
 	}}
-	port := MeasuredObject{Map: CountersPortNameMap, Labels: []string{"port"}}
+	port := MeasuredObject{Map: CountersPortNameMap, Labels: []string{"port"}, Fields: trimmed("port")}
 	for n := range maxPFC + 1 {
 		port.Fields = append(port.Fields,
 			stat("SAI_PORT_STAT_PFC_", utoa(uint8(n))+"_RX_PKTS", "pfc_frames_total", "received_"+utoa(uint8(n))),
@@ -172,7 +192,7 @@ func MeasuredObjects() []MeasuredObject {
 		stat("SAI_ACL_COUNTER_ATTR_", "PACKETS", "acl_rule_packets_total", ""),
 		stat("SAI_ACL_COUNTER_ATTR_", "BYTES", "acl_rule_bytes_total", ""),
 	}}
-	return []MeasuredObject{queue, group, pool, port, trap, rule}
+	return []MeasuredObject{whole, queue, group, pool, port, trap, rule}
 }
 
 // MeasuredTables returns the tables of COUNTERS_DB with fields that have metrics.

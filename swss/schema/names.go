@@ -40,6 +40,7 @@ const (
 	CfgDot1pToTC     = "DOT1P_TO_TC_MAP"
 	CfgTCToQueue     = "TC_TO_QUEUE_MAP"
 	CfgTCToPG        = "TC_TO_PRIORITY_GROUP_MAP"
+	CfgTCToDSCP      = "TC_TO_DSCP_MAP"
 	CfgPFCToQueue    = "MAP_PFC_PRIORITY_TO_QUEUE"
 	CfgPFCToPG       = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"
 	CfgPortQoS       = "PORT_QOS_MAP"
@@ -50,6 +51,8 @@ const (
 	CfgBufferProfile = "BUFFER_PROFILE"
 	CfgBufferQueue   = "BUFFER_QUEUE"
 	CfgBufferPG      = "BUFFER_PG"
+	CfgBufferIngress = "BUFFER_PORT_INGRESS_PROFILE_LIST"
+	CfgBufferEgress  = "BUFFER_PORT_EGRESS_PROFILE_LIST"
 	CfgWatermark     = "WATERMARK_TABLE"
 	CfgMirrorSession = "MIRROR_SESSION"
 	CfgCOPPGroup     = "COPP_GROUP"
@@ -101,6 +104,7 @@ const (
 	AppDot1pToTC     = "DOT1P_TO_TC_MAP_TABLE"
 	AppTCToQueue     = "TC_TO_QUEUE_MAP_TABLE"
 	AppTCToPG        = "TC_TO_PRIORITY_GROUP_MAP_TABLE"
+	AppTCToDSCP      = "TC_TO_DSCP_MAP_TABLE"
 	AppPFCToQueue    = "MAP_PFC_PRIORITY_TO_QUEUE_TABLE"
 	AppPFCToPG       = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP_TABLE"
 	AppPortQoS       = "PORT_QOS_MAP_TABLE"
@@ -111,6 +115,8 @@ const (
 	AppBufferProfile = "BUFFER_PROFILE_TABLE"
 	AppBufferQueue   = "BUFFER_QUEUE_TABLE"
 	AppBufferPG      = "BUFFER_PG_TABLE"
+	AppBufferIngress = "BUFFER_PORT_INGRESS_PROFILE_LIST_TABLE"
+	AppBufferEgress  = "BUFFER_PORT_EGRESS_PROFILE_LIST_TABLE"
 	AppMirrorSession = "MIRROR_SESSION_TABLE"
 	AppCOPP          = "COPP_TABLE" // by group
 	StateCOPPTrap    = "COPP_TRAP_TABLE"
@@ -167,6 +173,7 @@ const (
 	CountersRIFTypeMap    = "COUNTERS_RIF_TYPE_MAP"    // oid of a router interface -> SAI_ROUTER_INTERFACE_TYPE_...
 	CountersLACP          = "LACP_COUNTERS"            // PortChannel1:Ethernet0
 	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"    // PortChannel1 -> oid
+	CountersSwitchNameMap = "COUNTERS_SWITCH_NAME_MAP" // SwitchName -> oid of the switch
 	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"  // Ethernet0:3 -> oid
 	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"  // oid of a queue -> oid of its port
 	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP" // oid of a queue -> 3

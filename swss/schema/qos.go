@@ -17,23 +17,24 @@ const (
 	maxPFC   = 7 // of the priorities of flow control
 )
 
-// A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP, TC_TO_QUEUE_MAP, TC_TO_PRIORITY_GROUP_MAP,
+// A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP, TC_TO_QUEUE_MAP, TC_TO_PRIORITY_GROUP_MAP, TC_TO_DSCP_MAP,
 // MAP_PFC_PRIORITY_TO_QUEUE or PFC_PRIORITY_TO_PRIORITY_GROUP_MAP, and of the tables of the same name in APPL_DB.
-// Values that it omits map to 0.
+// Values that it omits map to 0, except that a DSCP then stays as it is.
 type QoSMap struct {
 	Table string // the name of a table of CONFIG_DB
 	Name  string
 	Pairs []QoSPair // sorted by From, in which no value occurs twice; not empty
 }
 
-// A QoSPair maps a DSCP, dot1p priority, traffic class or priority of flow control to a traffic class, queue or
-// priority group. From is in 0..63, 0..7 or 0..15, To in 0..7 or 0..15.
+// A QoSPair maps a DSCP, dot1p priority, traffic class or priority of flow control to a traffic class, queue, priority
+// group or DSCP. From is in 0..63, 0..7 or 0..15, To in 0..7, 0..15 or 0..63.
 type QoSPair struct{ From, To uint8 }
 
 // layout returns the layout of the map's table. The names of the fields are numbers up to one bound, and their values
 // are numbers up to another.
 func (m *QoSMap) layout() layout {
 	from, to, words := uint64(maxDSCP), uint64(maxTC), "The traffic class of each DSCP."
+	const others = " What is not named maps to 0."
 	switch m.Table {
 	case CfgDot1pToTC:
 		from, words = maxDot1p, "The traffic class of each priority of a VLAN tag."
@@ -41,15 +42,20 @@ func (m *QoSMap) layout() layout {
 		from, to, words = maxTC, maxQueue, "The queue of each traffic class."
 	case CfgTCToPG:
 		from, to, words = maxTC, maxGroup, "The ingress priority group of each traffic class."
+	case CfgTCToDSCP:
+		from, to, words = maxTC, maxDSCP, "The DSCP that IP packets of each traffic class get."
 	case CfgPFCToQueue:
 		from, to, words = maxPFC, maxQueue, "The queue that a pause of each priority of flow control stops."
 	case CfgPFCToPG:
 		from, to, words = maxPFC, maxGroup, "The ingress priority group that each priority of flow control protects."
 	}
+	if m.Table != CfgTCToDSCP {
+		words += others
+	}
 	return layout{
 		table:  m.Table,
 		key:    named(&m.Name),
-		fields: []field{own(rangeForm(0, from), rangeForm(0, to), words+" What is not named maps to 0.", nil, nil)},
+		fields: []field{own(rangeForm(0, from), rangeForm(0, to), words, nil, nil)},
 		check:  func(r *reader) { r.qosMap(m, from, to) },
 		format: func(f map[string]string) {
 			for _, p := range m.Pairs {
@@ -145,6 +151,7 @@ type PortQoS struct {
 	Dot1pToTC string
 	TCToQueue string
 	TCToPG    string
+	TCToDSCP  string
 	PFCToPG   string
 	PFCToQ    string
 	PFC       []uint8 // priorities with flow control, 0..7, sorted and unique
@@ -162,13 +169,14 @@ func (p *PortQoS) layout() layout {
 			ref("dot1p_to_tc_map", CfgDot1pToTC, &p.Dot1pToTC, "The classes of other frames."),
 			ref("tc_to_queue_map", CfgTCToQueue, &p.TCToQueue, "The queues of classes."),
 			ref("tc_to_pg_map", CfgTCToPG, &p.TCToPG, "The ingress priority groups of classes."),
+			ref("tc_to_dscp_map", CfgTCToDSCP, &p.TCToDSCP, "The DSCPs of classes, of packets that leave."),
 			ref("pfc_to_pg_map", CfgPFCToPG, &p.PFCToPG, "The priority groups of priorities of flow control."),
 			ref("pfc_to_queue_map", CfgPFCToQueue, &p.PFCToQ, "The queues of priorities of flow control."),
 			own("pfc_enable", "numbers in 0..7, separated by commas", "The priorities with flow control (PFC).",
 				p.readPFC, func() string { return numbers(p.PFC) }).parted(","),
 			ref("scheduler", CfgScheduler, &p.Scheduler, "The scheduler whose shaper limits the port."),
 			ignored("pfcwd_sw_enable",
-				"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
+				"tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
 		},
 	}
 }

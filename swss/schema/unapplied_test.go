@@ -56,9 +56,8 @@ func TestUnapplied(t *testing.T) {
 			"unknown: there is no field numVoq; the nearest is num_voq"}},
 		{"SCHEDULER", "s", "priority=1", []string{"no-effect: priority" + no}},
 		{"DEVICE_METADATA", "localhost", "mac=x", []string{`invalid: mac "x": want a unicast MAC address`}},
-		{"BUFFER_PROFILE", "b", "pool=p static_th=1 packet_discard_action=trim", []string{
-			"no-effect: packet_discard_action" + no}},
-		{"BUFFER_PROFILE", "b", "pool=p static_th=1 packet_discard_action=drop", nil},
+		{"BUFFER_PROFILE", "b", "pool=p static_th=1 packet_discard_action=trim", nil},
+		{"BUFFER_PORT_EGRESS_PROFILE_LIST", "Ethernet0", "profile_list=b", []string{"no-effect: profile_list" + no}},
 		{"BUFFER_PROFILE", "b", "pool=p static_th=1 pol=q", nil}, // its status row contains the fault
 		{"BUFFER_PROFILE", "b", "pool=p static_th=1 headroom_type=dynamic", []string{"no-effect: headroom_type" + no}},
 		{"COPP_GROUP", "g", "meter_type=packets mode=storm cir=1 cbs=2 pir=3", []string{"no-effect: pir" + no}},

@@ -76,6 +76,9 @@ func ParseBufferProfile(key string, f map[string]string) (BufferProfile, error) 
 // Fields formats the row.
 func (row BufferProfile) Fields() map[string]string { return row.layout().row() }
 
+// Fields formats the row.
+func (row BufferProfiles) Fields() map[string]string { return row.layout().row() }
+
 // ParseBufferQueue reads a row of [CfgBufferQueue].
 func ParseBufferQueue(key string, f map[string]string) (BufferQueue, error) {
 	return parse[BufferQueue](key, f)
@@ -411,6 +414,14 @@ func ParseSwitchHash(key string, f map[string]string) (SwitchHash, error) {
 
 // Fields formats the row.
 func (row SwitchHash) Fields() map[string]string { return row.layout().row() }
+
+// ParseSwitchTrimming reads a row of [CfgTrimming].
+func ParseSwitchTrimming(key string, f map[string]string) (SwitchTrimming, error) {
+	return parse[SwitchTrimming](key, f)
+}
+
+// Fields formats the row.
+func (row SwitchTrimming) Fields() map[string]string { return row.layout().row() }
 
 // ParseSyslogServer reads a row of [CfgSyslogServer].
 func ParseSyslogServer(key string, f map[string]string) (SyslogServer, error) {

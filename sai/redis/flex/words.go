@@ -11,6 +11,7 @@ const (
 	FieldPGCounters          = "PG_COUNTER_ID_LIST"
 	FieldPoolCounters        = "BUFFER_POOL_COUNTER_ID_LIST"
 	FieldRIFCounters         = "RIF_COUNTER_ID_LIST"
+	FieldSwitchCounters      = "SWITCH_COUNTER_ID_LIST"
 	FieldPolicerCounters     = "POLICER_COUNTER_ID_LIST"
 	FieldPortDebugCounters   = "PORT_DEBUG_COUNTER_ID_LIST"
 	FieldSwitchDebugCounters = "SWITCH_DEBUG_COUNTER_ID_LIST"

@@ -316,6 +316,7 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 // statLists maps the fields that list statistics to be polled to their object types.
 var statLists = map[string]sai.ObjectType{
 	"PORT_COUNTER_ID_LIST":        sai.ObjectTypePort,
+	"SWITCH_COUNTER_ID_LIST":      sai.ObjectTypeSwitch,
 	"QUEUE_COUNTER_ID_LIST":       sai.ObjectTypeQueue,
 	"PG_COUNTER_ID_LIST":          sai.ObjectTypeIngressPriorityGroup,
 	"BUFFER_POOL_COUNTER_ID_LIST": sai.ObjectTypeBufferPool,

@@ -141,6 +141,7 @@ func EntryActions() map[sai.AttrID]Action {
 		sai.ACLEntryAttrActionTAMObject:                 {sai.ACLActionTypeTAMObject, config.ActTAM},
 		sai.ACLEntryAttrActionIngressSamplepacketEnable: {sai.ACLActionTypeIngressSamplepacketEnable, config.ActSample},
 		sai.ACLEntryAttrActionEgressSamplepacketEnable:  {sai.ACLActionTypeEgressSamplepacketEnable, config.ActSample},
+		sai.ACLEntryAttrActionPacketTrimDisable:         {sai.ACLActionTypePacketTrimDisable, config.ActNoTrim},
 		// They qualify the object above, and are not actions of their own in rows.
 		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
 		sai.ACLEntryAttrActionIntDelete: {sai.ACLActionTypeIntDelete, config.NumACLActions},
@@ -160,7 +161,7 @@ func Actions(stage config.Stage) (actions []sai.Enum) {
 		switch a.Listed {
 		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
 			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP, sai.ACLActionTypeIntDelete,
-			sai.ACLActionTypeIngressSamplepacketEnable:
+			sai.ACLActionTypeIngressSamplepacketEnable, sai.ACLActionTypePacketTrimDisable:
 			if stage == config.Egress {
 				continue
 			}

@@ -18,17 +18,18 @@ import (
 func malformed(p *Tally) uint64 { return p.Dropped[drop.Runt] + p.Dropped[drop.Oversize] }
 
 // discards returns the number of frames that were dropped for other reasons, at the ingress or at the egress. It
-// excludes frames that were forwarded and had only the copy for the CPU policed.
+// excludes frames that were forwarded and had only the copy for the CPU policed. At the egress, it includes trimmed
+// frames once, even if they are sent.
 func discards(p *Tally, egress bool) (n uint64) {
 	for why, d := range p.Dropped {
 		if r := drop.Reason(why); r.AtEgress() == egress && r != drop.Runt && r != drop.Oversize {
 			n += d
 		}
 	}
-	if !egress {
-		n -= p.PolicedCopies
+	if egress {
+		return n + p.Trim.Trimmed - p.Trim.TrimDropped
 	}
-	return n
+	return n - p.PolicedCopies
 }
 
 // A Lost counts frames that were lost on a live wire, before the ingress MAC or after the egress MAC.
@@ -71,6 +72,10 @@ func Ports() map[sai.StatID]Port {
 		sai.PortStatEtherTxOversizePkts:   dropped(drop.EgressMTU),
 		sai.PortStatIfOutQlen:             func(p *Tally) uint64 { return uint64(p.QueueFrames) },
 		sai.PortStatOutCurrOccupancyBytes: func(p *Tally) uint64 { return p.QueueBytes },
+
+		sai.PortStatTrimPackets:        func(p *Tally) uint64 { return p.Trim.Trimmed },
+		sai.PortStatTxTrimPackets:      func(p *Tally) uint64 { return p.Trim.TrimSent },
+		sai.PortStatDroppedTrimPackets: func(p *Tally) uint64 { return p.Trim.TrimDropped },
 
 		sai.PortStatEtherStatsDropEvents: func(p *Tally) uint64 { return p.Lost.In },
 		sai.PortStatIfOutErrors:          func(p *Tally) uint64 { return p.Lost.Out },

@@ -29,6 +29,9 @@ func Queues() map[sai.StatID]Queue {
 	table := map[sai.StatID]Queue{
 		sai.QueueStatPackets: sent, sai.QueueStatBytes: sentBytes,
 		sai.QueueStatDroppedPackets: dropped, sai.QueueStatDroppedBytes: droppedBytes,
+		sai.QueueStatTrimPackets:          func(s *engine.QueueState) uint64 { return s.Trimmed },
+		sai.QueueStatTxTrimPackets:        func(s *engine.QueueState) uint64 { return s.TrimSent },
+		sai.QueueStatDroppedTrimPackets:   func(s *engine.QueueState) uint64 { return s.TrimDropped },
 		sai.QueueStatWREDDroppedPackets:   wred,
 		sai.QueueStatWREDECNMarkedPackets: marked,
 		sai.QueueStatCurrOccupancyBytes:   bytes, sai.QueueStatWatermarkBytes: most,
