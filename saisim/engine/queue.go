@@ -23,6 +23,7 @@ type queues struct {
 	waitingN   int
 	served     PortID // the port served last
 	accounts   accounts
+	bursts     *burstLog // nil until a queue has limits
 }
 
 // reset empties the buffer and resets the scheduling.
@@ -47,7 +48,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
 	colour := cp.colour()
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped &&
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.queued &&
 		colour == tm.Green { // no wait
 		c.goOn(p, cp, ecn)
 		return
@@ -59,10 +60,14 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	switch v {
 	case tm.Admitted:
-		p.fills(cp)
+		if p.contents != nil {
+			c.holds(p, cp)
+		}
 	case tm.Marked:
 		cp.ce = true
-		p.fills(cp)
+		if p.contents != nil {
+			c.holds(p, cp)
+		}
 	default:
 		c.fates.dropBefore(p, cp, verdictDrops[v])
 		return
@@ -165,8 +170,8 @@ func (c *queues) dequeue(p *port) {
 		p.queues.Fill(uint64(c.now))
 	}
 	cp, _ := p.queues.Dequeue()
-	if p.fill != nil {
-		p.fill[cp.queue].add(cp, -int64(cp.buffered()))
+	if p.contents != nil {
+		c.released(p, cp)
 	}
 	if cp.pk.held > 0 && cp.mirror == nil {
 		c.uncharge(cp.pk)

@@ -83,7 +83,8 @@ type Chip struct {
 	frameCounts saisim.FrameCounts
 	open        []*snapshot
 
-	choosings map[chooser]*choosing // state of shared samplers and ACL entries
+	endedBursts []saisim.Burst        // in the order of their ends
+	choosings   map[chooser]*choosing // state of shared samplers and ACL entries
 	accounts
 }
 
@@ -221,6 +222,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
 		p.Port = row
+		c.limitBursts(p, row.QoS.Queues)
 		p.configure(row.QoS, c.now, c.prof.ClockHz)
 		p.holdQueues()
 		ports = append(ports, p)
@@ -244,6 +246,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 
 // purge drops every frame that a removed port holds.
 func (c *Chip) purge(p *port) {
+	c.limitBursts(p, p.noLimits())
 	for _, a := range p.arriving {
 		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
 	}

@@ -95,6 +95,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	o.own = o.aside(n)
 	if !ok {
 		q.DroppedBytes += uint64(o.bufferBytes())
+		q.droppedInBurst(o)
 		c.pool(q.Pool).dropped++
 		q.count(o, func(n *tm.ColourCounts) {
 			n.Dropped++
@@ -109,6 +110,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.bufferBytes())
 	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
+	c.followBurst(p, int(o.queue), o)
 	c.seePool(q.Pool)
 	if !c.egressBusy && c.mayServe(p) {
 		c.dequeue(p)
@@ -148,6 +150,7 @@ func (c *Chip) dequeue(p *port) {
 	c.egressBusy = true
 	q := p.choose(c.now)
 	o := q.dequeue()
+	c.followBurst(p, slices.Index(p.queues, q), nil)
 	p.spend(q, o, c.now)
 	if !o.made() {
 		c.left(o.packet)

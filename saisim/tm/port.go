@@ -41,6 +41,14 @@ type Settings struct {
 	Limit      Limit
 	WRED       [NumColours]WRED // by colour
 	Shaper     Shaper
+	Burst      BurstLimits
+}
+
+// BurstLimits defines the bursts of a queue, see package saisim/engine. The zero value means that none are recorded.
+// The traffic manager itself ignores them.
+type BurstLimits struct {
+	High uint64 // bytes; a burst begins when the queue holds at least as many
+	Low  uint64 // bytes, 1 .. High; a burst ends when the queue holds fewer
 }
 
 // DefaultSettings returns the settings of a queue that is not configured.
