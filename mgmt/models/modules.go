@@ -17,7 +17,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(),
+		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(), microburstModule(),
 	}
 	modules = append(modules, aft.Modules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())
