@@ -99,3 +99,23 @@ func TestMicrobursts(t *testing.T) {
 		t.Errorf("counters %v", n)
 	}
 }
+
+// "why" names the burst in which a packet waited, and the flows that made it.
+func TestWhyAPacketWasLate(t *testing.T) {
+	sw := tamtamtest.Start(t, burstConfig)
+	sw.Send("Ethernet1", burstFrame(3, 9, 1, 100))
+	sw.Advance(time.Millisecond)
+	sw.Set("MICROBURST|Ethernet1|0", "threshold", "3000")
+	sw.CLI("show tam why flow 10.0.0.2 10.0.0.3") // its packets are watched from now on
+	sw.Send("Ethernet2", burstFrame(2, 3, 2000, 200))
+	sw.Advance(time.Millisecond)
+	incast(sw)
+	shown := sw.CLI("show tam why flow 10.0.0.2 10.0.0.3 last 20")
+	t.Logf("%s", shown)
+	if n := strings.Count(shown, "during burst 1"); n < 5 || n > 9 { // those after the burst began, not the first of all
+		t.Errorf("%d packets waited during the burst:\n%s", n, shown)
+	}
+	if !strings.Contains(shown, "10.0.0.1:1000 > 10.0.0.3:4791 udp: 9000 bytes") {
+		t.Errorf("the burst's flows are not shown:\n%s", shown)
+	}
+}

@@ -86,7 +86,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	}
 	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
 	held := q.bytes()
-	o.asked, o.queue, o.depth = true, uint8(slices.Index(p.queues, q)), held
+	o.asked, o.queue, o.depth, o.queued = true, uint8(slices.Index(p.queues, q)), held, c.now
 	mark, why, ok := c.ask(q, o, !o.made() && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	n := len(*o.heard)
 	o.find(saisim.Finding{
@@ -105,7 +105,6 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		return
 	}
 	o.ce = o.ce || mark
-	o.queued = c.now
 	q.items = append(q.items, o)
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.bufferBytes())
