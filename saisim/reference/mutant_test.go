@@ -201,6 +201,7 @@ var lists = []struct {
 	{vrfSeed, vrfMutants},
 	{buffersSeed, bufferMutants},
 	{subPortSeed, subPortMutants},
+	{burstSeed, burstMutants},
 }
 
 // A trial is a mutant with the source that it changes, its number from 1 on, and the seed of its first case.
