@@ -136,7 +136,7 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 }
 
 func (o *Orch) read(ctx context.Context) error {
-	err := o.records.copy(ctx, o.ask)
+	err := o.records.copy(ctx, o.ask, maps.Keys(o.bound))
 	if err == nil || errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}

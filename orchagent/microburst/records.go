@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -56,6 +57,7 @@ func (r *records) load(ctx context.Context) error {
 	}
 	for key, row := range rows {
 		q := r.queue(key)
+		q.dirty = false
 		for name := range q.counts {
 			n, err := strconv.ParseUint(row[name], 10, 64)
 			if err != nil {
@@ -78,15 +80,20 @@ func (r *records) queue(key string) *queue {
 				q.counts[f.Name] = 0
 			}
 		}
+		q.dirty = true
 		r.of[key] = q
 	}
 	return q
 }
 
-// copy reads all new records, and writes them.
-func (r *records) copy(ctx context.Context, ask func(context.Context, uint64) (burst.Reading, error)) error {
+// copy reads all new records, and writes them. The queues with thresholds, by key, have counters even without bursts.
+func (r *records) copy(ctx context.Context, ask func(context.Context, uint64) (burst.Reading, error),
+	queues iter.Seq[string]) error {
 	if err := r.load(ctx); err != nil {
 		return err
+	}
+	for key := range queues {
+		r.queue(key)
 	}
 	for {
 		got, err := ask(ctx, r.position)

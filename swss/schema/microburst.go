@@ -47,7 +47,7 @@ func (m *Microburst) layout() layout {
 				"A burst ends when fewer bytes are in the queue; 0 is half of threshold.").ifSet(),
 		},
 		check: func(r *reader) {
-			if m.End > m.Threshold {
+			if m.Threshold > 0 && m.End > m.Threshold {
 				r.bad("end_threshold", utoa(uint64(m.End)), "at most threshold, "+utoa(uint64(m.Threshold)))
 			}
 		},
