@@ -166,9 +166,8 @@ func rowKinds() []rowKind {
 		},
 		rowKind{
 			table: "DEBUG_COUNTER_DROP_REASON", words: words2("drop-reason", "A reason that a drop counter counts"),
-			keys: []kit.Element{name("Name of the counter"),
-				kit.Arg("reason", &kit.Kind{Label: "<REASON>", Parse: kit.ParseName},
-					"As show dropcounters capabilities has it")},
+			keys: []kit.Element{name("Name of the counter"), kit.Arg("reason",
+				&kit.Kind{Label: "<REASON>", Parse: kit.ParseName}, "As show dropcounters capabilities has it")},
 		},
 		rowKind{table: "HIGH_FREQUENCY_TELEMETRY_PROFILE",
 			words: []kit.Element{kit.Keyword("hft", "Streams of statistics"), kit.Keyword("profile", "How often")},
@@ -178,13 +177,13 @@ func rowKinds() []rowKind {
 			keys: []kit.Element{name("Name of the profile"),
 				kit.Arg("type", offered("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP", "BUFFER_POOL"), "Type of objects")},
 			fields: names("object_names object_counters")},
+		rowKind{table: "MICROBURST", words: words2("microburst", "Thresholds of queues whose bursts are recorded"),
+			keys: []kit.Element{name("EthernetN"), queues}, fields: names("threshold end_threshold")},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
 			keys: []kit.Element{name("PORT, RIF, QUEUE, QUEUE_WATERMARK, PG_WATERMARK, PG_DROP, ACL, ...")},
-			fields: []rowField{
-				{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
-				{"POLL_INTERVAL", "Milliseconds", anything},
-			},
+			fields: []rowField{{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
+				{"POLL_INTERVAL", "Milliseconds", anything}},
 		})
 }
 

@@ -113,6 +113,7 @@ func writeEnd(p *kit.Printout, e tree.Node) {
 		}
 		p.Line("  %s", strings.Join(words, "  "))
 	}
+	kit.WriteBursts(p, e)
 	m, _ := e.Value.(map[string]any)
 	unknown, _ := m["unknown"].([]any)
 	for _, u := range unknown {

@@ -109,6 +109,13 @@ func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	return c.engine.QueueState(id, queue)
 }
 
+// Bursts returns the bursts of queues that have ended, from a position on, at most a number of them, and all open ones.
+func (c *Chip) Bursts(from uint64, most int) BurstReading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.Bursts(from, most)
+}
+
 // GroupState returns the state of an ingress priority group of a port. It is zero if there is no such port.
 func (c *Chip) GroupState(id PortID, group int) GroupState {
 	c.mu.Lock()

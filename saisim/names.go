@@ -40,6 +40,14 @@ type (
 	QueueState = engine.QueueState
 	// TrimTotals counts the trimmed packets of all ports.
 	TrimTotals = engine.TrimTotals
+	// Burst is a time in which a queue held much.
+	Burst = engine.Burst
+	// BurstFlow is a flow in a burst.
+	BurstFlow = engine.BurstFlow
+	// FlowID names a flow in a queue by its headers.
+	FlowID = engine.FlowID
+	// BurstReading holds bursts that have ended, and those that are open.
+	BurstReading = engine.BurstReading
 	// GroupState holds the fill and the counts of an ingress priority group.
 	GroupState = engine.GroupState
 	// PauseCounts holds the counts of priority flow control of a port, by priority.

@@ -8,6 +8,9 @@ import (
 // MostFlows is the maximum number of flows that can be watched at the same time.
 const MostFlows = engine.MostFlows
 
+// MaxBursts is the number of ended bursts that a chip keeps.
+const MaxBursts = engine.MaxBursts
+
 // Parts of a path that are not kept.
 const (
 	UnkeptProgram = engine.UnkeptProgram

@@ -95,6 +95,11 @@ func Shows(add func(show Show, parts ...any)) {
 		return kit.Counted(e, "state", "dropped-packets")
 	}), "show", kit.Keyword("priority-group", "Ingress priority groups"), kit.Keyword("drop", "Packets without room"),
 		"counters")
+	port := kit.Maybe(&kit.Kind{Label: "<EthernetN>", Parse: kit.ParseName, Live: kit.LiveInterfaces}, "Only of this port")
+	bursts := kit.Keyword("bursts", "Times in which they held much, and the flows that made them")
+	queue := kit.Keyword("queue", "Egress queues")
+	add(showBursts(false), "show", queue, bursts, port)
+	add(showBursts(true), "show", queue, bursts, kit.Keyword("detail", "All flows of each"), port)
 	pfc := kit.Keyword("pfc", "Priority flow control")
 	add(showPFC, "show", pfc, "counters")
 	add(showPriorities, "show", pfc, kit.Keyword("priority", "Priorities with flow control"))

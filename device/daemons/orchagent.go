@@ -20,6 +20,7 @@ import (
 	fdborch "tamtam/orchagent/fdb"
 	"tamtam/orchagent/hftel"
 	ifaorch "tamtam/orchagent/ifa"
+	"tamtam/orchagent/microburst"
 	mirrororch "tamtam/orchagent/mirror"
 	portsorch "tamtam/orchagent/ports"
 	qosorch "tamtam/orchagent/qos"
@@ -52,6 +53,7 @@ type Orchagent struct {
 	samples   *sfloworch.Orch
 	drops     *debugcounter.Orch
 	streams   *hftel.Orch
+	bursts    *microburst.Orch
 	tam       []tamOrch  // the orchs of all TAM features
 	rec       planOrch   // the orch in tam for table recording
 	asicState *asicState // reports that the ASIC's state is unknown; nil means that this is not reported
@@ -280,6 +282,10 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	o.streams = hftel.New(hftel.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Pools: o.qos, Switch: o.ports.Switch(), Whole: whole,
 	})
+	o.bursts, err = microburst.New(ctx, microburst.Config{Config: base, Ports: o.ports})
+	if err != nil {
+		return fmt.Errorf("microbursts: %w", err)
+	}
 	o.tam = []tamOrch{ts, am, fm, o.rec, dm, ia}
 	if err := features.Publish(ctx); err != nil {
 		return fmt.Errorf("what the switch can do: %w", err)
@@ -350,7 +356,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 // followsView resumes the orchs that wait until they can ask the chip for its capabilities.
 func (o *Orchagent) followsView(ctx context.Context) error {
 	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
-		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx), o.tunnels.ViewApplied(ctx))
+		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx), o.tunnels.ViewApplied(ctx), o.bursts.ViewApplied(ctx))
 }
 
 // Planned returns the topic of table recording's plans.
@@ -359,9 +365,9 @@ func (o *Orchagent) Planned() *orch.Topic[recordorch.Planned] { return o.rec.Pla
 // PollRecording reads the counters of table recording now.
 func (o *Orchagent) PollRecording(ctx context.Context) error { return o.rec.PollCounters(ctx) }
 
-// PollCounters reads the sessions' counters now.
+// PollCounters reads the sessions' counters, and the bursts of queues, now.
 func (o *Orchagent) PollCounters(ctx context.Context) error {
-	var errs []error
+	errs := []error{o.bursts.PollCounters(ctx)}
 	for _, feature := range o.tam {
 		errs = append(errs, feature.PollCounters(ctx))
 	}

@@ -5,6 +5,7 @@ import (
 
 	debugmgr "tamtam/cfgmgr/debugcounter"
 	hftmgr "tamtam/cfgmgr/hft"
+	burstmgr "tamtam/cfgmgr/microburst"
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
@@ -28,6 +29,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	}
 	debugmgr.New(d, r)
 	hftmgr.New(d, r)
+	burstmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareReported(d, r)
 	forward.ReportUnapplied(d, r)

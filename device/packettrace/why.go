@@ -76,6 +76,7 @@ type End struct {
 	Out     string   `json:"out,omitempty"`
 	Queue   *uint8   `json:"queue,omitempty"`
 	Depth   *uint32  `json:"depth,omitempty"` // bytes in the queue before it
+	Wait    *uint64  `json:"wait,omitempty"`  // ns from the queue to its end
 	Bytes   int      `json:"bytes"`
 	Copy    uint32   `json:"copy"`
 	Mirror  bool     `json:"mirror,omitempty"`
@@ -84,6 +85,7 @@ type End struct {
 	Frame   string   `json:"frame"`          // its first bytes
 	Lookups []Lookup `json:"lookups"`
 	Unknown []string `json:"unknown,omitempty"` // the unknown parts of its lookups
+	Bursts  []Burst  `json:"bursts,omitempty"`  // bursts of its queue while it waited there
 }
 
 // A fateReader answers requests about the fates of packets, also several at a time. It remembers the names of deleted
@@ -204,8 +206,11 @@ func (b *fateReader) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip,
 	}
 	a.DropsSince, a.WatchedSince = n.time(chip, oldest), n.time(chip, since)
 	a.report(n, chip, count, since)
+	bursts := chip.Bursts(0, saisim.MaxBursts)
 	for _, k := range newest(ends, last) {
-		a.Packets = append(a.Packets, n.end(chip, &k))
+		e := n.end(chip, &k)
+		e.Bursts = n.burstsOf(chip, &k, &bursts)
+		a.Packets = append(a.Packets, e)
 	}
 	return a, nil
 }
@@ -313,6 +318,8 @@ func (n *names) end(chip *saisim.Chip, k *saisim.Kept) End {
 	}
 	if k.Queued {
 		e.Queue, e.Depth = &k.Queue, &k.Depth
+		wait := uint64(chip.TimeOfDay(k.At).Sub(chip.TimeOfDay(k.QueuedAt)))
+		e.Wait = &wait
 	}
 	if f, ok := saisim.FlowOf(k.Data, k.Len); ok {
 		e.Flow = flowText(f)

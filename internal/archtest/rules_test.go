@@ -219,7 +219,7 @@ var rules = []room{
 	{name: "mgmt/auth", modules: []string{gnmi, grpc, xcrypto}, clock: true, below: rooms(`
 		mgmt/rights mgmt/tree mgmt/access swss internal/printable`)},
 	// the mapping of YANG modules to the databases
-	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark tam/sflow")},
+	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark tam/burst tam/sflow")},
 	// the rights of a role
 	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms(
 		"mgmt/tree mgmt/access swss swss/schema internal/printable")},
@@ -305,6 +305,7 @@ var rules = []room{
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
 	{name: "orchagent/hftel", below: rooms("orch/feature orch swss swss/schema sai tam/hft")},
+	{name: "orchagent/microburst", below: rooms("orch/feature orch swss swss/schema sai tam/burst")},
 	{name: "orchagent/*", below: rooms("orch/feature orch swss swss/schema sai")},
 	// answers from a task's registers
 	{name: "flymonorch/answer", below: rooms("tam/sketch tam/flymon tam/libm")},
@@ -353,7 +354,7 @@ var rules = []room{
 	{name: "saisim/objects/qosmap", below: rooms("saisim/config saisim/tm sai")},
 	// objects for which SAI has no type
 	{name: "saisim/objects/extension", below: rooms(`
-		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark
+		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark tam/burst
 		tam/flymon tam/ifa tam/record`)},
 	// the packet path, without SAI
 	{name: "saisim/engine", below: rooms(`
@@ -393,6 +394,8 @@ var rules = []room{
 	// the contents of drop reports
 	{name: "tam/dropreport", below: rooms("tam/ipfix")},
 	{name: "tam/altmark"},
+	// records of bursts of queues
+	{name: "tam/burst"},
 	// headers of mirrored frames
 	{name: "tam/erspan"},
 	{name: "tam/flymon", below: rooms("tam/libm")},

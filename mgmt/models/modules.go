@@ -18,7 +18,7 @@ func All() []tree.Module {
 		systemModule(), platformModule(), breakoutModule(), lldpModule(), instanceModule(), qos.Module(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
 		ifaModule(), sflowModule(), samplingModule(), healthModule(),
-		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(), trimming.Module(),
+		outputsModule(), debugCounterModule(), hft.Module(), fwd.Module(), trimming.Module(), microburstModule(),
 	}
 	modules = append(modules, aft.Modules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

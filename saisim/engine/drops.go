@@ -20,10 +20,11 @@ type Drop struct {
 	Trap   config.Trap // trap that moved it to the CPU or out of forwarding; also set for a copy that a policer dropped
 	Mirror bool        // true for a copy for a mirror session or of a record
 	// Queued is true if the packet reached Queue of Port, whether it was admitted or not. The queue then held Depth
-	// bytes.
-	Queued bool
-	Queue  uint8
-	Depth  uint32
+	// bytes. QueuedAt is the cycle at which it reached the queue.
+	Queued   bool
+	Queue    uint8
+	Depth    uint32
+	QueuedAt Cycle
 	// Data is the frame as received, valid only during the call. Len is its length before a capture cut it. Neither
 	// includes the FCS.
 	Data []byte

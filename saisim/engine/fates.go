@@ -85,7 +85,7 @@ func (c *fates) report(p *port, cp *copyOf, why drop.Reason, punted bool) {
 		d.Port = p.id
 	}
 	if cp.asked {
-		d.Queued, d.Queue, d.Depth = true, cp.queue, cp.depth
+		d.Queued, d.Queue, d.Depth, d.QueuedAt = true, cp.queue, cp.depth, cp.queued
 	}
 	if d.Trap = pk.trapOf(why); punted {
 		d.Trap = pk.trap
@@ -140,7 +140,9 @@ func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	what := MomentPunted
 	if p != nil {
 		what, d.Port = MomentSent, p.id
-		d.Queued, d.Queue, d.Depth = cp.asked, cp.queue, cp.depth
+		if d.Queued, d.Queue, d.Depth = cp.asked, cp.queue, cp.depth; cp.asked {
+			d.QueuedAt = cp.queued
+		}
 	} else {
 		d.Trap = pk.trap
 	}

@@ -32,6 +32,7 @@ type port struct {
 	rate    lineRate  // its MAC's receiving direction
 	txRate  lineRate  // the other direction, which remembers frames of its own
 	shaped  bool      // true if the port or one of its queues has a shaper
+	queued  bool      // true if no frame may skip the queues: the port is shaped, or bursts of its queues are recorded
 	rxFree  instant   // earliest timestamp point of the next frame
 	came    Cycle     // arrival of the last frame, ignoring overtaken frames
 	own     instant   // valid if behind is true: the value of rxFree if no frame had been late
@@ -60,7 +61,8 @@ type port struct {
 	rif                      *rif            // the port's router interface
 	subPorts                 map[uint16]*rif // by the VLAN of their outer tag
 	lag                      *lag            // the LAG it is a member of
-	fill                     []fill          // fill of each queue, by ingress port; nil if not tracked
+	contents                 *contents       // what its queues hold; nil if nothing is tracked
+	burstsBegun              [tm.MaxQueues]uint64
 	tams                     []config.ID
 	events                   eventSet // events that report drops of packets arriving here; derived
 	flow                     flowControl

@@ -20,8 +20,8 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 	x := notedDrop{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
 	if x.stage == dropreport.StageMMU {
 		x.queued, x.queue, x.depth = true, d.Queue, d.Depth
-		if p.fill != nil {
-			c.fillersOf(&x.fillers, p.fill[d.Queue])
+		if p.contents != nil && p.contents.fill != nil {
+			c.fillersOf(&x.fillers, p.contents.fill[d.Queue])
 		}
 	}
 	x.in = c.interfaceAt(d.In)
@@ -98,13 +98,6 @@ func (c *core) interfaceAt(id PortID) uint32 {
 		return p.ifIndex()
 	}
 	return 0
-}
-
-// fills counts a copy that entered its queue.
-func (p *port) fills(cp *copyOf) {
-	if p.fill != nil {
-		p.fill[cp.queue].add(cp, int64(cp.buffered()))
-	}
 }
 
 func (f fill) add(cp *copyOf, n int64) { f[min(int(cp.pk.in), len(f)-1)] += uint64(n) }

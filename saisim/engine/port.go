@@ -45,6 +45,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	p.queues.Fill(uint64(c.now))
 	for i, s := range r.QoS.Queues {
 		p.queues.Configure(i, s)
+		c.queues.limitBurst(p, i, s.Burst)
 	}
 	p.queues.Shape(r.QoS.Shaper)
 	p.flow.FlowControl = r.FlowControl
@@ -80,6 +81,9 @@ func (c *macs) removePort(p *port) {
 
 // purge drops every frame that a port holds.
 func (c *macs) purge(p *port) {
+	for i := range p.queues.Queues() {
+		c.queues.limitBurst(p, i, tm.BurstLimits{})
+	}
 	c.arriving.remove(p.id, func(cp *copyOf) { c.fates.drop(p, cp.pk, drop.PortRemoved) })
 	p.queues.Purge(func(cp *copyOf) {
 		if cp.mirror == nil {

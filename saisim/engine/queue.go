@@ -25,6 +25,7 @@ type queues struct {
 	served     PortID // the port served last
 	accounts   accounts
 	trim       config.Trim
+	bursts     *burstLog // nil until a queue has limits
 }
 
 // reset empties the buffer and resets the scheduling.
@@ -53,7 +54,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
 	colour := cp.colour()
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.shaped &&
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.queued &&
 		colour == tm.Green { // no wait
 		c.goOn(p, cp, ecn)
 		return
@@ -65,10 +66,14 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	switch v {
 	case tm.Admitted:
-		p.fills(cp)
+		if p.contents != nil {
+			c.holds(p, cp)
+		}
 	case tm.Marked:
 		cp.ce = true
-		p.fills(cp)
+		if p.contents != nil {
+			c.holds(p, cp)
+		}
 	default:
 		c.refused(p, cp, v)
 		return
@@ -175,8 +180,8 @@ func (c *queues) dequeue(p *port) {
 		p.queues.Fill(uint64(c.now))
 	}
 	cp, _ := p.queues.Dequeue()
-	if p.fill != nil {
-		p.fill[cp.queue].add(cp, -int64(cp.buffered()))
+	if p.contents != nil {
+		c.released(p, cp)
 	}
 	if cp.pk.held > 0 && cp.mirror == nil {
 		c.uncharge(cp.pk)

@@ -182,16 +182,19 @@ func (c *reporter) sendTo(e *tamEvent, to *tamCollector, had []*sending) *sendin
 
 // watchFill starts or stops counting the bytes in the port's queues by ingress port.
 func (p *port) watchFill(on bool, lanes int) {
-	if on == (p.fill != nil) {
+	if on == (p.contents != nil && p.contents.fill != nil) {
 		return
 	}
-	if p.fill = nil; !on {
+	if !on {
+		p.contents.fill = nil
+		p.settleContents()
 		return
 	}
-	p.fill = make([]fill, p.queues.Queues())
-	for i := range p.fill {
-		p.fill[i] = make(fill, lanes)
-		p.queues.Queue(i).Each(func(cp *copyOf) { p.fill[i].add(cp, int64(cp.buffered())) })
+	x := p.followContents()
+	x.fill = make([]fill, p.queues.Queues())
+	for i := range x.fill {
+		x.fill[i] = make(fill, lanes)
+		p.queues.Queue(i).Each(func(cp *copyOf) { x.fill[i].add(cp, int64(cp.buffered())) })
 	}
 }
 

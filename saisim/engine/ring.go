@@ -17,7 +17,7 @@ type keptRow struct {
 
 // A keptEnd is a [Drop] without its bytes.
 type keptEnd struct {
-	at                     Cycle
+	at, queuedAt           Cycle
 	id, number             uint64
 	length, depth          uint32
 	in, port               PortID
@@ -57,7 +57,7 @@ func (r *ring) keep(what What, d *Drop, p *path) {
 	k := r.next()
 	k.at, k.id, k.number, k.length, k.depth = d.At, d.ID, d.Number, uint32(d.Len), d.Depth
 	k.in, k.port, k.copy, k.what, k.why, k.trap, k.queue = d.In, d.Port, uint16(d.Copy), what, d.Why, d.Trap, d.Queue
-	k.punted, k.mirror, k.queued = d.Punted, d.Mirror, d.Queued
+	k.punted, k.mirror, k.queued, k.queuedAt = d.Punted, d.Mirror, d.Queued, d.QueuedAt
 	k.head = uint8(copy(k.data[:], d.Data))
 	k.notes, k.unkept, k.hop, k.vr = p.n, p.unkept, p.hop, p.vr
 	copy(k.path[:p.n], p.of[:p.n])
@@ -68,7 +68,7 @@ func (k *keptRow) kept(to *Kept, names []string) {
 	to.Drop = Drop{
 		At: k.at, ID: k.id, Number: k.number, Copy: uint32(k.copy), In: k.in, Port: k.port, Why: k.why,
 		Punted: k.punted, Trap: k.trap, Mirror: k.mirror, Queued: k.queued, Queue: k.queue, Depth: k.depth,
-		Data: k.data[:k.head], Len: int(k.length),
+		QueuedAt: k.queuedAt, Data: k.data[:k.head], Len: int(k.length),
 	}
 	to.What, to.Unkept, to.Path = k.what, k.unkept, to.Path[:0]
 	for i := range k.notes {

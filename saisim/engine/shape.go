@@ -33,6 +33,7 @@ func (c *queues) hasten(p *port) {
 func (c *queues) reshape(p *port) {
 	was := p.shaped
 	p.shaped = p.queues.Shaped()
+	p.queued = p.shaped || p.contents.follows()
 	if !p.paced || !was && !p.shaped {
 		return
 	}

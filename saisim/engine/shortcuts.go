@@ -126,7 +126,7 @@ func (p *port) closed(recorders uint64) shortcuts {
 		closing{cutIngress | cutAdmission, p.class.colours != (colourMaps{})},
 		closing{cutACL, len(p.tables[stageIngress]) != 1 || p.in.lag != nil},
 		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
-		closing{cutEgress, p.shaped}, // frames may have to wait in their queue
+		closing{cutEgress, p.queued}, // frames may have to wait in their queue, or are followed there
 		closing{cutEgress | cutMAC, !p.up},
 	)
 }

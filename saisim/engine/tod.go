@@ -190,12 +190,12 @@ func (c *core) stayFrom(from, to Cycle) (s stay) {
 	var a, b bool
 	s.in, a = c.timeOfDay(from)
 	s.out, b = c.timeOfDay(to)
-	s.unsync, s.set = a || b, t.setBetween(from, to)
+	s.unsync, s.set = a || b, t.SetBetween(from, to)
 	return s
 }
 
-// setBetween reports whether the clock was set after one cycle, up to a later one.
-func (t *Clock) setBetween(from, to Cycle) bool {
+// SetBetween reports whether the clock was set after one cycle, up to a later one.
+func (t *Clock) SetBetween(from, to Cycle) bool {
 	last := &t.segments[len(t.segments)-1]
 	return from < last.from && t.segment(from).steps != t.segment(to).steps
 }

@@ -13,14 +13,15 @@ import (
 // monitors is the area of the objects for drop reports: TAM, its events, and the destinations and formats of reports.
 type monitors struct {
 	*core
-	used [config.MaxTAMEvents]bool // by index of an event
+	ports *ports                    // ports whose rows are put again after a change of thresholds of queues
+	used  [config.MaxTAMEvents]bool // by index of an event
 	// The rows of these objects also depend on other objects.
 	collectors, events, ints map[sai.OID]*object
 }
 
-func newMonitors(c *core) *monitors {
+func newMonitors(c *core, ps *ports) *monitors {
 	return &monitors{
-		core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}, ints: map[sai.OID]*object{},
+		core: c, ports: ps, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}, ints: map[sai.OID]*object{},
 	}
 }
 
@@ -38,10 +39,17 @@ func (ms *monitors) tamKind() *kind {
 			sai.TAMAttrTelemetryObjectsList,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.TAMAttrTAMBindPointTypeList: {sai.TAMBindPointTypePort, sai.TAMBindPointTypeSwitch},
+			sai.TAMAttrTAMBindPointTypeList: {
+				sai.TAMBindPointTypePort, sai.TAMBindPointTypeSwitch, sai.TAMBindPointTypeQueue,
+			},
 		},
+		check: ms.checkTAM,
+		set:   ms.putBursts,
 		row: func(o *object) (config.Row, error) {
-			r := config.TAM{ID: o.id(), Events: o.refIDs(sai.TAMAttrEventObjectsList)}
+			r := config.TAM{ID: o.id()}
+			if !o.ofQueues() {
+				r.Events = o.refIDs(sai.TAMAttrEventObjectsList)
+			}
 			return r, ms.tamInts(o, &r)
 		},
 	}
@@ -54,7 +62,10 @@ func (ms *monitors) eventKind() *kind {
 			sai.TAMEventAttrType, sai.TAMEventAttrActionList, sai.TAMEventAttrCollectorList, sai.TAMEventAttrThreshold,
 			sai.TAMEventAttrDSCPValue,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.TAMEventAttrType: {sai.TAMEventTypePacketDrop}},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.TAMEventAttrType: {sai.TAMEventTypePacketDrop, sai.TAMEventTypeQueueThreshold},
+		},
+		set: ms.putBursts,
 		create: func(o *object) error {
 			o.self = tamIndex(slices.Index(ms.used[:], false)) // max ensures that an index is free
 			return nil
@@ -71,6 +82,9 @@ func (ms *monitors) eventKind() *kind {
 }
 
 func (ms *monitors) eventRow(o *object) (config.Row, error) {
+	if o.enum(sai.TAMEventAttrType) == sai.TAMEventTypeQueueThreshold {
+		return nil, ms.checkBurstEvent(o)
+	}
 	actions, _ := o.attr(sai.TAMEventAttrActionList).(sai.OIDs)
 	collectors, _ := o.attr(sai.TAMEventAttrCollectorList).(sai.OIDs)
 	if len(actions) != 1 {
@@ -102,6 +116,10 @@ func (ms *monitors) eventRow(o *object) (config.Row, error) {
 		return nil, err
 	}
 	if x := ms.objects[o.ref(sai.TAMEventAttrThreshold)]; x != nil {
+		if x.inBytes() {
+			return nil, badValue(sai.TAMEventAttrThreshold, sai.StatusInvalidParameter,
+				"threshold %s is in bytes, want an interval", x.key.OID)
+		}
 		r.Aging = x.aging()
 	}
 	return r, nil
@@ -137,20 +155,40 @@ func (ms *monitors) actionKind() *kind {
 
 func (ms *monitors) thresholdKind() *kind {
 	const unit, value = sai.TAMEventThresholdAttrUnit, sai.TAMEventThresholdAttrAbsValue
+	const high, low = sai.TAMEventThresholdAttrHighWatermark, sai.TAMEventThresholdAttrLowWatermark
 	return &kind{
 		max:   maxTAMs,
-		attrs: []sai.AttrID{unit, value},
+		attrs: []sai.AttrID{unit, value, high, low},
 		enums: map[sai.AttrID][]sai.Enum{
-			unit: {sai.TAMEventThresholdUnitNanosec, sai.TAMEventThresholdUnitUsec, sai.TAMEventThresholdUnitMsec},
+			unit: {sai.TAMEventThresholdUnitNanosec, sai.TAMEventThresholdUnitUsec, sai.TAMEventThresholdUnitMsec,
+				sai.TAMEventThresholdUnitBytes},
 		},
 		check: func(o *object) error {
+			if o.inBytes() {
+				return o.checkBurstLimits()
+			}
+			for _, id := range []sai.AttrID{high, low} {
+				if o.attr(id) != sai.Meta(id).Default {
+					return badValue(id, sai.StatusNotSupported, "it is for thresholds in bytes")
+				}
+			}
 			if d := o.aging(); d < config.MinAging || d > config.MaxAging {
 				return badValue(value, sai.StatusInvalidParameter, "an interval of %v, want %v to %v",
 					d, config.MinAging, config.MaxAging)
 			}
 			return nil
 		},
-		set: ms.putEvents,
+		set: func(o *object, a sai.Attr) error {
+			was := o.attrs
+			err := ms.putEvents(o, a)
+			if err == nil {
+				err = ms.putBursts(o, a)
+			}
+			if err != nil {
+				o.attrs = was
+			}
+			return err
+		},
 	}
 }
 

@@ -20,6 +20,7 @@ type queue struct {
 	scheduler, ofGroup *scheduler
 	wred               *wred
 	buffer             *bufferProfile
+	tams               sai.OIDs // TAM objects that are bound to it
 }
 
 // makeParts makes the objects that a new port has from the start: its queues, each with a scheduler group, and its
@@ -82,7 +83,7 @@ func (ps *ports) queueKind() *kind {
 		attrs: []sai.AttrID{
 			sai.QueueAttrType, sai.QueueAttrPort, sai.QueueAttrIndex,
 			sai.QueueAttrSchedulerProfileID, sai.QueueAttrWREDProfileID, sai.QueueAttrBufferProfileID,
-			sai.QueueAttrParentSchedulerNode,
+			sai.QueueAttrParentSchedulerNode, sai.QueueAttrTAMObject,
 		},
 		create: refuseCreate(sai.ObjectTypeQueue, "every port has its queues"),
 		remove: refuseRemove("queues go with their port"),
@@ -91,6 +92,9 @@ func (ps *ports) queueKind() *kind {
 			if exists && o.ref(sai.QueueAttrParentSchedulerNode) != q.group.key.OID {
 				return badValue(sai.QueueAttrParentSchedulerNode, sai.StatusNotSupported, "want the queue's own group, %s",
 					q.group.key.OID)
+			}
+			if err := ps.checkQueueTAM(o); err != nil {
+				return err
 			}
 			return ps.checkProfiles(sai.QueueAttrBufferProfileID, false, true, o.ref(sai.QueueAttrBufferProfileID))
 		},
@@ -136,8 +140,11 @@ func (ps *ports) schedulerGroupKind() *kind {
 }
 
 func (ps *ports) setQueue(o *object, a sai.Attr) error {
-	q, oid := o.self.(*queue), a.Value.(sai.OID)
+	q := o.self.(*queue)
+	oid, _ := a.Value.(sai.OID)
 	switch a.ID {
+	case sai.QueueAttrTAMObject:
+		q.tams, _ = a.Value.(sai.OIDs)
 	case sai.QueueAttrSchedulerProfileID:
 		q.scheduler, _ = self[*scheduler](ps.core, oid)
 	case sai.QueueAttrWREDProfileID:
@@ -212,7 +219,9 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, flow config.FlowCont
 	for i := range ps.prof.Queues {
 		s := tm.DefaultSettings()
 		if int(i) < len(p.queues) {
-			s = p.queues[i].self.(*queue).settings()
+			q := p.queues[i].self.(*queue)
+			s = q.settings()
+			s.Burst = ps.burstLimits(q)
 		}
 		r.Queues = append(r.Queues, s)
 	}

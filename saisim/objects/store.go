@@ -35,7 +35,7 @@ func newAreas(c *core) areas {
 	a.debug = &debugCounters{core: c, ports: a.ports, of: map[sai.StatID]*debugCounter{}}
 	a.qos = &qos{core: c, ports: a.ports}
 	a.bridge = newBridge(c, a.acls)
-	a.monitors, a.telemetry = newMonitors(c), newTelemetry(c)
+	a.monitors, a.telemetry = newMonitors(c, a.ports), newTelemetry(c)
 	a.traps.users = a.monitors.putCollectors
 	a.extensions = extension.New(&extension.Chip{
 		Engine: c.engine, Profile: c.prof, Start: c.cfg.Start, Kernel: c.cfg.Kernel, Oracle: c.cfg.Oracle,

@@ -83,9 +83,9 @@ type Chip struct {
 	frameCounts saisim.FrameCounts
 	open        []*snapshot
 
-	trimTotals saisim.TrimTotals
-
-	choosings map[chooser]*choosing // state of shared samplers and ACL entries
+	trimTotals  saisim.TrimTotals
+	endedBursts []saisim.Burst        // in the order of their ends
+	choosings   map[chooser]*choosing // state of shared samplers and ACL entries
 	accounts
 }
 
@@ -225,6 +225,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
 		p.Port = row
+		c.limitBursts(p, row.QoS.Queues)
 		p.configure(row.QoS, c.now, c.prof.ClockHz)
 		p.holdQueues()
 		ports = append(ports, p)
@@ -248,6 +249,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 
 // purge drops every frame that a removed port holds.
 func (c *Chip) purge(p *port) {
+	c.limitBursts(p, p.noLimits())
 	for _, a := range p.arriving {
 		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
 	}

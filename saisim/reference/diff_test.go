@@ -60,7 +60,8 @@ type pair struct {
 	ledger           ledger
 	variant
 	streams streams
-	saw     tally
+	burster
+	saw tally
 }
 
 // newPair makes the case of a seed. Half of the cases are without an observer, and a quarter without a ledger too,
@@ -80,6 +81,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 		vrfs: isVRF(seed) || isSubPort(seed) && seed%2 == 1, subPorts: isSubPort(seed)}))
 	v.buffered, v.trimmed = bufferedOf(seed), trimmedOf(seed)
 	v.streamed = streamingOf(seed)
+	v.bursty = burstsOf(seed)
 	p, err := newPairFrom(rand.NewPCG(seed, 1), v)
 	if err == nil {
 		p.chip.SetVector(vector)
@@ -114,6 +116,7 @@ type variant struct {
 	added      *rand.Rand // random numbers for features that cases of older seeds lack; nil means none: see isAdded
 	vrfs       bool       // true if there may be several virtual routers: see isVRF
 	trimmed    *rand.Rand // random numbers for trimming; nil means none: see isTrimming
+	bursty     *rand.Rand // random numbers for bursts of queues; nil means none: see isBursty
 	buffered   *rand.Rand // random numbers for ingress buffers; nil means none: see isBuffered
 	subPorts   bool       // true if there may be sub-ports: see isSubPort
 }
@@ -145,6 +148,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.streams.random = v.streamed
 	p.gen.vrfs, p.gen.subPorts, p.buffers = v.vrfs, v.subPorts, v.buffered
 	p.trims = v.trimmed
+	p.bursts = v.bursty
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -194,6 +198,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishAdded()
 	p.furnishBuffers()
 	p.furnishTrim()
+	p.furnishBursts()
 	p.configure() // the state of policers depends on their history
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
@@ -207,6 +212,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.changeVRFs()
 		p.changeBuffers()
 		p.changeTrim()
+		p.changeBursts()
 		p.changeSubPorts()
 		p.configure()
 		if v.usual {
@@ -321,6 +327,7 @@ func (p *pair) change() {
 		p.changeVRFs()
 		p.changeBuffers()
 		p.changeTrim()
+		p.changeBursts()
 		p.changeSubPorts()
 		p.configure()
 		return
@@ -469,6 +476,9 @@ func (p *pair) run(n int) error {
 			if err := p.buffersDiffer(); err != nil && p.buffers != nil {
 				return fmt.Errorf("at cycle %d: %w", p.chip.Now(), err)
 			}
+			if err := p.burstsDiffer(); err != nil {
+				return fmt.Errorf("at cycle %d: %w", p.chip.Now(), err)
+			}
 		}
 		if p.slow && p.chance(10) {
 			p.drain()
@@ -568,6 +578,9 @@ func (p *pair) compare() error {
 		}
 	}
 	if err := cmp.Or(p.buffersDiffer(), p.trimDiffers()); err != nil {
+		return err
+	}
+	if err := p.burstsDiffer(); err != nil {
 		return err
 	}
 	if err := p.markingDiffers(); err != nil {

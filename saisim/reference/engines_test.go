@@ -136,7 +136,7 @@ func leastOf(what string) int {
 		return least
 	}
 	switch kind {
-	case "ifa", "outer":
+	case "ifa", "outer", "burst":
 		return 5
 	case "marking", "sketch":
 		return 15
@@ -183,7 +183,7 @@ func TestEnginesAgree(t *testing.T) {
 	})
 	if run.Whole(engineCases) && run.Seed == engineCases.Seed {
 		for _, cases := range slices.Concat(rarely, routedCases(11), addedCases, streamingCases, shortCases, vrfCases,
-			subPortCases, bufferedCases, trimCases) {
+			subPortCases, bufferedCases, trimCases, burstCases) {
 			randtest.Run(t, cases, func(t *testing.T, seed uint64) {
 				p, err := diff(seed, min(packetsOf(seed), 2*casePackets))
 				if err != nil {

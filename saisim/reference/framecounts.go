@@ -47,7 +47,7 @@ func (o *outgoing) dropped(at saisim.Cycle) dropping {
 	d := o.packet.dropped(at)
 	d.Mirror, d.own, d.behind = o.made(), o.own, o.behind
 	if o.asked {
-		d.Queued, d.Queue, d.Depth = true, o.queue, uint32(o.depth)
+		d.Queued, d.Queue, d.Depth, d.QueuedAt = true, o.queue, uint32(o.depth), o.queued
 	}
 	return d
 }

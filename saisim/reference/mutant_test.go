@@ -202,6 +202,7 @@ var lists = []struct {
 	{buffersSeed, bufferMutants},
 	{subPortSeed, subPortMutants},
 	{trimSeed, trimMutants},
+	{burstSeed, burstMutants},
 }
 
 // A trial is a mutant with the source that it changes, its number from 1 on, and the seed of its first case.

@@ -20,6 +20,8 @@ type queue struct {
 	random uint64
 	shaper shaper
 	paused saisim.Cycle // first cycle after its pause
+	burst  *burst       // nil if it is in none
+	bursts uint64       // number of bursts that have begun
 }
 
 // holds reports whether the queue's shaper or a pause holds it in a cycle.

@@ -91,7 +91,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 // in both cases.
 func (c *Chip) offer(p *port, q *queue, o *outgoing) bool {
 	held := q.bytes()
-	o.asked, o.queue, o.depth = true, uint8(slices.Index(p.queues, q)), held
+	o.asked, o.queue, o.depth, o.queued = true, uint8(slices.Index(p.queues, q)), held, c.now
 	mark, why, ok := c.ask(q, o, !o.made() && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	n := len(*o.heard)
 	f := saisim.Finding{Table: "queue", Port: p.Port.Port, Queue: o.queue, Bytes: uint32(held), Hit: ok}
@@ -103,6 +103,7 @@ func (c *Chip) offer(p *port, q *queue, o *outgoing) bool {
 	o.own = append(o.own, o.aside(n)...)
 	if !ok {
 		q.DroppedBytes += uint64(o.bufferBytes())
+		q.droppedInBurst(o)
 		c.pool(q.Pool).dropped++
 		q.count(o, func(n *tm.ColourCounts) {
 			n.Dropped++
@@ -118,11 +119,11 @@ func (c *Chip) offer(p *port, q *queue, o *outgoing) bool {
 		return false
 	}
 	o.ce = o.ce || mark
-	o.queued = c.now
 	q.items = append(q.items, o)
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.bufferBytes())
 	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
+	c.followBurst(p, int(o.queue), o)
 	c.seePool(q.Pool)
 	if !c.egressBusy && c.mayServe(p) {
 		c.dequeue(p)
@@ -163,6 +164,7 @@ func (c *Chip) dequeue(p *port) {
 	c.egressBusy = true
 	q := p.choose(c.now)
 	o := q.dequeue()
+	c.followBurst(p, slices.Index(p.queues, q), nil)
 	p.spend(q, o, c.now)
 	if !o.made() {
 		c.left(o.packet)

@@ -42,6 +42,14 @@ type Settings struct {
 	WRED       [NumColours]WRED // by colour
 	Shaper     Shaper
 	Trim       bool // true if packets for which there is no space are trimmed; the packet path trims them
+	Burst      BurstLimits
+}
+
+// BurstLimits defines the bursts of a queue, see package saisim/engine. The zero value means that none are recorded.
+// The traffic manager itself ignores them.
+type BurstLimits struct {
+	High uint64 // bytes; a burst begins when the queue holds at least as many
+	Low  uint64 // bytes, 1 .. High; a burst ends when the queue holds fewer
 }
 
 // DefaultSettings returns the settings of a queue that is not configured.

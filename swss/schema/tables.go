@@ -114,6 +114,7 @@ func Tables() []Table { return slices.Clone(tables()) }
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
 	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), debugCounterTables(), hftTables(),
+		microburstTables(),
 		aclTables(), tamTables(), sonicTAMTables(), configured, outputTables(), measuredTables(), measured)
 })
 

@@ -49,6 +49,7 @@ var leastRows = map[string]string{
 	"DOT1P_TO_TC_MAP": "m 0=1",
 	"TC_TO_QUEUE_MAP": "m 0=1", "PORT_QOS_MAP": "Ethernet0", "SCHEDULER": "s", "WRED_PROFILE": "w", "QUEUE": "Ethernet0|3",
 	"HIGH_FREQUENCY_TELEMETRY_GROUP": "p|PORT",
+	"MICROBURST":                     "Ethernet0|3 threshold=1000",
 	"BUFFER_POOL":                    "p type=egress size=1000", "BUFFER_PROFILE": "b pool=p static_th=1",
 	"BUFFER_QUEUE": "Ethernet0|3 profile=b",
 	"BUFFER_PG":    "Ethernet0|3 profile=b", "TC_TO_PRIORITY_GROUP_MAP": "m 0=1", "MAP_PFC_PRIORITY_TO_QUEUE": "m 0=1",

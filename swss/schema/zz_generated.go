@@ -268,6 +268,14 @@ func ParseManagementReports(key string, f map[string]string) (ManagementReports,
 	return parse[ManagementReports](key, f)
 }
 
+// ParseMicroburst reads a row of [CfgMicroburst].
+func ParseMicroburst(key string, f map[string]string) (Microburst, error) {
+	return parse[Microburst](key, f)
+}
+
+// Fields formats the row.
+func (row Microburst) Fields() map[string]string { return row.layout().row() }
+
 // ParseMirrorSession reads a row of [CfgMirrorSession].
 func ParseMirrorSession(key string, f map[string]string) (MirrorSession, error) {
 	return parse[MirrorSession](key, f)

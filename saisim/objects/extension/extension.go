@@ -7,6 +7,7 @@ import (
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
+	"tamtam/tam/burst"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
 	"tamtam/tam/ifa"
@@ -46,6 +47,8 @@ func (xs *Area) Object(name string, id config.ID) Object {
 		return &window{of: xs.Chip, acls: xs.acls}
 	case name == ifa.ObjectCounters && xs.Profile.TAMInts > 0:
 		return &ifaWindow{of: xs.Chip, acls: xs.acls}
+	case name == burst.Object:
+		return &burstWindow{of: xs.Chip}
 	case name == altmark.ObjectFlows && xs.Profile.AltMark.Flows > 0:
 		return &markWindow{of: xs.marks}
 	case name == altmark.ObjectProfile && xs.Profile.AltMark.Profiles > 0:
@@ -68,7 +71,7 @@ func (xs *Area) Object(name string, id config.ID) Object {
 // Names returns the extensions that chips may have, including those that this chip lacks.
 func Names() []string {
 	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
-		ifa.ObjectCounters, dropreport.ObjectReports,
+		ifa.ObjectCounters, dropreport.ObjectReports, burst.Object,
 		altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow},
 		flymon.Objects(), recordObjects())
 }
