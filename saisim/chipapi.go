@@ -2,15 +2,12 @@ package saisim
 
 import (
 	"net/netip"
-	"tamtam/sai"
-	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
 	"tamtam/saisim/objects"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
 	"tamtam/tam/record"
-	"time"
 )
 
 // The methods below are for code in the same process. They are not part of SAI.
@@ -50,34 +47,6 @@ func (c *Chip) WithoutEffect() []objects.WithoutEffect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.objects.WithoutEffect()
-}
-
-// StreamMessages encodes the records of streamed statistics, and returns the messages since the last call, in order.
-// The packet path goes on meanwhile.
-func (c *Chip) StreamMessages() []StreamMessage {
-	c.mu.Lock()
-	return c.objects.Streams().Encode(c.mu.Unlock)
-}
-
-// StreamInterval returns the least interval of the streams of statistics that run, or 0 if none does.
-func (c *Chip) StreamInterval() (least time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.objects.RowsOf(config.ReadoutTable).Tables().Readouts {
-		hz := c.profile.ClockHz
-		every := time.Duration(r.Every/hz)*time.Second + time.Duration(r.Every%hz*uint64(time.Second)/hz)
-		if least == 0 || every < least {
-			least = every
-		}
-	}
-	return least
-}
-
-// StreamCounts returns the counts of all streams of statistics, by the id of their telemetry type.
-func (c *Chip) StreamCounts() map[sai.OID]StreamCounts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.objects.Streams().Counts()
 }
 
 // FrameCounts returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the

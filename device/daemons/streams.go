@@ -1,6 +1,7 @@
 package daemons
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -272,14 +273,22 @@ func (s *streaming) send(ctx context.Context) {
 func (s *streaming) report(ctx context.Context, rows *swss.Table) {
 	late := ""
 	if len(s.delays) > 0 {
-		all := slices.Sorted(slices.Values(s.delays))
-		late = strconv.FormatInt(all[(len(all)*99+99)/100-1].Microseconds(), 10)
+		sorted := slices.Sorted(slices.Values(s.delays))
+		late = strconv.FormatInt(sorted[(len(sorted)*99+99)/100-1].Microseconds(), 10)
 	}
 	var read, lost uint64
+	var packets streamSink
 	for _, c := range s.chip.StreamCounts() {
 		read, lost = read+c.Read, lost+c.NoRoom+c.Dropped
+		packets.sent, packets.records = packets.sent+c.Packets, packets.records+c.Sent
+		packets.lost, packets.reason = packets.lost+c.Unsent, cmp.Or(packets.reason, c.Reason)
 	}
-	for _, sink := range s.sinks {
+	all := s.sinks
+	if packets.sent+packets.lost > 0 {
+		packets.network = schema.HFTReaderPackets
+		all = append(slices.Clip(all), &packets)
+	}
+	for _, sink := range all {
 		status := schema.HFTReaderOK
 		if sink.reason != "" {
 			status = schema.HFTReaderFailed

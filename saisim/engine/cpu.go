@@ -15,6 +15,8 @@ type cpu struct {
 	fates    *fates
 	queues   *queues
 	macs     *macs
+	bridge   *bridge
+	router   *router
 	refresh  func() // updates everything derived from several rows
 }
 

@@ -80,7 +80,7 @@ func (c *Engine) wire() {
 	}
 	c.cpu = cpu{
 		core: &c.core, watch: &c.watch, programs: &c.programs, fates: &c.fates, queues: &c.queues, macs: &c.macs,
-		refresh: c.refresh,
+		bridge: &c.bridge, router: &c.router, refresh: c.refresh,
 	}
 	c.driver = driver{
 		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,

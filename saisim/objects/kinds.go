@@ -72,7 +72,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 	storedKinds(kinds)
 	for _, t := range []sai.ObjectType{ // the chain from a stream to the switch and to the host
 		sai.ObjectTypeSwitch, sai.ObjectTypeTAM, sai.ObjectTypeTAMTelemetry, sai.ObjectTypeTAMTelType,
-		sai.ObjectTypeTAMReport, sai.ObjectTypeHostifTableEntry,
+		sai.ObjectTypeTAMReport, sai.ObjectTypeTAMCollector, sai.ObjectTypeTAMTransport, sai.ObjectTypeHostifTableEntry,
 	} {
 		kinds[t].changed = s.telemetry.connect
 	}

@@ -212,8 +212,8 @@ func (t *telemetry) read(id config.ID, at engine.Cycle) {
 func (t *telemetry) connect() {
 	for _, oid := range slices.Sorted(maps.Keys(t.types)) {
 		x := t.types[oid]
-		channel, ok := t.channel(x)
-		x.stream.Connect(channel)
+		channel, packets, ok := t.channel(x)
+		x.stream.Connect(channel, packets)
 		was, running := row[config.Readout](t.core, oid)
 		if state := x.state(); !ok || state == sai.TAMTelTypeStateStopStream || !x.stream.Started() ||
 			state == sai.TAMTelTypeStateCreateConfig && !running {
@@ -230,8 +230,9 @@ func (t *telemetry) connect() {
 	t.commit()
 }
 
-// channel returns where the records of a stream go, and false if nothing connects the stream with the switch.
-func (t *telemetry) channel(x *telType) (c stream.Channel, ok bool) {
+// channel returns where the records of a stream go, on the host and in packets. It returns false if nothing connects
+// the stream with the switch.
+func (t *telemetry) channel(x *telType) (c stream.Channel, packets []config.TAMCollector, ok bool) {
 	for _, tam := range t.sw.refIDs(sai.SwitchAttrTAMObjectID) {
 		for _, id := range t.objects[sai.OID(tam)].refIDs(sai.TAMAttrTelemetryObjectsList) {
 			tel := t.objects[sai.OID(id)]
@@ -239,14 +240,16 @@ func (t *telemetry) channel(x *telType) (c stream.Channel, ok bool) {
 				continue
 			}
 			for _, to := range tel.refIDs(sai.TAMTelemetryAttrCollectorList) {
-				if found := t.netlink(t.objects[sai.OID(to)]); found != (stream.Channel{}) {
+				if r, remote := row[config.TAMCollector](t.core, sai.OID(to)); remote {
+					packets = append(packets, r)
+				} else if found := t.netlink(t.objects[sai.OID(to)]); found != (stream.Channel{}) {
 					c = found
 				}
 			}
 			ok = true
 		}
 	}
-	return c, ok
+	return c, packets, ok
 }
 
 // netlink returns the group of generic netlink that a collector's trap leads to. It is empty if there is none.
@@ -279,9 +282,10 @@ func (t *telemetry) telemetryKind() *kind {
 		check: func(o *object) error {
 			to, _ := o.attr(sai.TAMTelemetryAttrCollectorList).(sai.OIDs)
 			for _, oid := range to {
-				if !t.objects[oid].ofHost(t.core) {
+				if c := t.objects[oid]; !c.ofHost(t.core) && c.flag(sai.TAMCollectorAttrLocalhost) {
 					return badValue(sai.TAMTelemetryAttrCollectorList, sai.StatusNotSupported,
-						"collector %s is not on the host, want LOCALHOST and a transport of SAI_TAM_TRANSPORT_TYPE_NONE", oid)
+						"collector %s is on the host with SAI_TAM_TRANSPORT_TYPE_UDP, want SAI_TAM_TRANSPORT_TYPE_NONE, or LOCALHOST "+
+							"false", oid)
 				}
 			}
 			return nil
@@ -407,6 +411,9 @@ func checkInterval(o *object, hz uint64) error {
 	}
 	return nil
 }
+
+// DefaultRouter returns the default virtual router.
+func (s *Store) DefaultRouter() config.ID { return s.defaultRouter.id() }
 
 // Streams returns the streams of statistics.
 func (s *Store) Streams() *stream.Set { return s.telemetry.streams }

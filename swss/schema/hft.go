@@ -127,6 +127,9 @@ const (
 // HFTReaderMgmt is the name of the reader that is an mgmtd in the process of syncd.
 const HFTReaderMgmt = "mgmtd"
 
+// HFTReaderPackets is the name of the reader that is all collectors to which the chip sends packets.
+const HFTReaderPackets = "packets"
+
 // Words for a reader's status.
 const (
 	HFTReaderOK     = "ok"

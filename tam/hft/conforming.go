@@ -33,19 +33,20 @@ const (
 // conforming encodes records by RFC 7011.
 type conforming struct {
 	stream  *Stream
+	size    messageSize
 	encoder *ipfix.Encoder
 	records []*ipfix.Record // one for each template
 	waiting int             // records in the message
 }
 
 func newConforming(s *Stream, columns []Column, first uint16) (writer, error) {
-	w := &conforming{stream: s}
+	w := &conforming{stream: s, size: messageSize(s.config.Size)}
 	c := ipfix.Config{Domain: s.config.Domain, Enterprise: s.config.Enterprise, Size: s.config.Size,
 		Refresh: s.config.Refresh, RefreshMessages: s.config.RefreshMessages, FirstID: first,
 		Kinds: []*ipfix.Kind{&fieldOptions, &streamOptions}}
 	elements := map[uint16]*ipfix.Element{}
-	for i := range s.split(len(columns)) {
-		from, to := s.part(i, len(columns))
+	for i := range w.size.split(len(columns)) {
+		from, to := w.size.part(i, len(columns))
 		k := &ipfix.Kind{Name: fmt.Sprint("records ", i+1),
 			Fields: []ipfix.Field{{Element: ipfix.Standard("observationTimeNanoseconds")}}}
 		id := first + optionTemplates + uint16(i)
@@ -103,7 +104,7 @@ func (w *conforming) sample(now time.Time, at int64, values []uint64) error {
 		return fmt.Errorf("hft: time %d ns, want one before 2036-02-07 in a conforming stream", at)
 	}
 	for i, r := range w.records {
-		from, to := w.stream.part(i, len(values))
+		from, to := w.size.part(i, len(values))
 		r.Set(0, ipfix.Uint(t))
 		for j, v := range values[from:to] {
 			r.Set(1+j, ipfix.Uint(v))

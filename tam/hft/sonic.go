@@ -87,6 +87,7 @@ func (t *template) appendSet(b []byte, at uint64, values []uint64) []byte {
 // sonic encodes records in SONiC's format.
 type sonic struct {
 	stream    *Stream
+	size      messageSize
 	parts     []template
 	message   []byte // the message that is being filled
 	records   int    // in the message
@@ -98,9 +99,9 @@ type sonic struct {
 }
 
 func newSONiC(s *Stream, columns []Column, first uint16) (writer, error) {
-	w := &sonic{stream: s, message: make([]byte, 0, s.config.Size)}
-	for i := range s.split(len(columns)) {
-		from, to := s.part(i, len(columns))
+	w := &sonic{stream: s, size: messageSize(s.config.Size), message: make([]byte, 0, s.config.Size)}
+	for i := range w.size.split(len(columns)) {
+		from, to := w.size.part(i, len(columns))
 		t, err := newTemplate(first+uint16(i), columns[from:to])
 		if err != nil {
 			return nil, err
@@ -128,8 +129,8 @@ func (w *sonic) header(now time.Time) header {
 func (w *sonic) sample(now time.Time, at int64, values []uint64) error {
 	for i := range w.parts {
 		t := &w.parts[i]
-		from, to := w.stream.part(i, len(values))
-		if len(w.message)+t.setLen() > w.stream.config.Size {
+		from, to := w.size.part(i, len(values))
+		if len(w.message)+t.setLen() > int(w.size) {
 			w.flush()
 		}
 		if w.records == 0 {

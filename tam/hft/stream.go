@@ -128,7 +128,7 @@ func (s *Stream) Prepare(columns []Column) (templates []byte, err error) {
 		return nil, err
 	}
 	n := setup{columns: columns}
-	parts := s.split(len(columns))
+	parts := messageSize(s.config.Size).split(len(columns))
 	if n.ids = parts; s.config.Format == Conforming && parts > 0 {
 		n.ids += optionTemplates
 	}
@@ -207,16 +207,22 @@ func (s *Stream) check(columns []Column) error {
 	return nil
 }
 
+// Resize sets the maximum size of messages, as [Config] does. It applies to columns that are prepared from now on.
+func (s *Stream) Resize(size int) { s.config.Size = min(max(size, ipfix.MinSize), ipfix.MaxSize) }
+
+// A messageSize is the maximum size of a message in bytes.
+type messageSize int
+
 // room returns the number of columns of a record that fits into a message with its template.
-func (s *Stream) room() int {
-	return (s.config.Size - headerLen - setHeaderLen - templateLen - timeSpecLen) / fieldSpecLen
+func (s messageSize) room() int {
+	return (int(s) - headerLen - setHeaderLen - templateLen - timeSpecLen) / fieldSpecLen
 }
 
 // split returns the number of templates for n columns.
-func (s *Stream) split(n int) int { return (n + s.room() - 1) / s.room() }
+func (s messageSize) split(n int) int { return (n + s.room() - 1) / s.room() }
 
 // part returns the columns of a template, by its index among the templates of n columns.
-func (s *Stream) part(i, n int) (from, to int) {
+func (s messageSize) part(i, n int) (from, to int) {
 	from = i * s.room()
 	return from, min(from+s.room(), n)
 }

@@ -356,7 +356,7 @@ func TestReconfigure(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			parts = max(parts, s.split(len(columns)))
+			parts = max(parts, messageSize(s.config.Size).split(len(columns)))
 			for i := range 1 + r.IntN(4) {
 				values := make([]uint64, len(columns))
 				for j := range columns {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/tam/hft"
 )
 
@@ -24,6 +25,9 @@ const room = 1 << 18
 
 // maxMessage is the size of a message that a datagram of UDP has room for.
 const maxMessage = 65507
+
+// headers is the size of the headers of IPv6 and UDP.
+const headers = 48
 
 // maxWaiting is the number of bytes of messages that wait for Encode.
 const maxWaiting = 4 << 20
@@ -38,6 +42,7 @@ type Channel struct{ Family, Group string }
 type Message struct {
 	Stream  sai.OID // the telemetry type
 	Channel Channel
+	To      []config.ID // collectors to which the chip sends it in a packet
 	Bytes   []byte
 	Records int
 	Oldest  int64 // time of the first record, in nanoseconds since 1970
@@ -51,6 +56,10 @@ type Counts struct {
 	NoRoom  uint64 // records that were dropped because the buffer was full
 	Encoded uint64 // records in messages
 	Dropped uint64 // the part of Encoded that was dropped because no caller of Encode took them
+	Packets uint64 // packets that the chip has sent to collectors
+	Sent    uint64 // records in Packets
+	Unsent  uint64 // records that could not be sent to a collector
+	Reason  string // why the last message could not be sent to a collector; empty if it was
 }
 
 // Config is the configuration of a stream.
@@ -104,6 +113,7 @@ type Stream struct {
 	spare    buffer
 	encoder  *hft.Stream
 	channel  Channel
+	to       []config.ID
 	counts   Counts
 	oldest   int64 // time of the first record that the encoder holds, zero if it holds none
 	at       int64 // time of the record that is being encoded
@@ -155,7 +165,7 @@ func (x *Stream) encoded(m hft.Message) {
 		return
 	}
 	s.size += len(m.Bytes)
-	s.waiting = append(s.waiting, Message{x.key, x.channel, slices.Clone(m.Bytes), m.Records, oldest})
+	s.waiting = append(s.waiting, Message{x.key, x.channel, x.to, slices.Clone(m.Bytes), m.Records, oldest})
 }
 
 // Read reads the next record from its sources. at is its time in nanoseconds since 1970. If there is no room, the
@@ -190,11 +200,35 @@ func (x *Stream) Ready(exists func(sai.OID) bool) bool {
 // Started reports whether the stream was ever started.
 func (x *Stream) Started() bool { return x.active != nil }
 
-// Connect sets where the messages of the stream go.
-func (x *Stream) Connect(c Channel) {
+// Connect sets where the messages of the stream go: to a channel, and in packets to collectors. Messages of columns
+// that are prepared from now on fit into packets of the collectors' MTU.
+func (x *Stream) Connect(c Channel, to []config.TAMCollector) {
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
-	x.channel = c
+	size := maxMessage
+	x.channel, x.to = c, nil
+	for _, r := range to {
+		x.to = append(x.to, r.ID)
+		size = min(size, r.MTU-headers)
+	}
+	x.encoder.Resize(size)
+}
+
+// Delivered counts the records of a message that were sent in a packet. err says why they could not be sent. The chip
+// must be locked.
+func (s *Set) Delivered(m *Message, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch x := s.streams[m.Stream]; {
+	case x == nil: // it was removed
+	case err == nil:
+		x.counts.Packets++
+		x.counts.Sent += uint64(m.Records)
+		x.counts.Reason = ""
+	default:
+		x.counts.Unsent += uint64(m.Records)
+		x.counts.Reason = err.Error()
+	}
 }
 
 // Prepare makes templates for other columns, for the next Switch. Their values come from sources, in this order. The
