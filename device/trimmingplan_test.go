@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The cases of sonic-mgmt's plan of tests for packet trimming (docs/testplan/Packet_Trimming_Testplan.md), by their
+// The cases of sonic-mgmt's plan of tests for packet trimming (Packet_Trimming_Testplan), by their
 // numbers. Case 11 is about SRv6, which the chip does not have.
 
 // kinds are the frames that the plan trims.
