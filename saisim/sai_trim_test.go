@@ -229,3 +229,25 @@ func TestTrimIsTraced(t *testing.T) {
 		t.Errorf("trimmed: %+v; queued: %+v", trimmed, queued)
 	}
 }
+
+// The packet path allocates no memory for trimmed packets.
+func TestTrimAllocatesNothing(t *testing.T) {
+	r := newTrimRig(t)
+	frame := withTOS(0, 1000)
+	sent := 0
+	r.SetOutput(func(o *saisim.Out) { sent++ })
+	trim := func() {
+		if err := r.Receive(0, r.Now(), saisim.Frame{Data: frame}); err != nil {
+			t.Fatal(err)
+		}
+		for at, ok := r.NextEvent(); ok; at, ok = r.NextEvent() {
+			r.Advance(at)
+		}
+	}
+	for range 100 {
+		trim()
+	}
+	if n := testing.AllocsPerRun(500, trim); n > 0 || r.counts(0)[2] != uint64(sent) {
+		t.Errorf("%v allocations for each of %d packets, of which %d were trimmed", n, sent, r.counts(0)[2])
+	}
+}
