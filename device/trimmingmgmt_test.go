@@ -50,7 +50,8 @@ func TestTrimmingByGNMI(t *testing.T) {
 		}
 	}
 	want := swss.FieldValues{"size": "300", "dscp_value": "10", "queue_index": "6"}
-	if row := devicetest.Row(t, s.Redis, swss.ConfigDB, schema.CfgTrimming, "GLOBAL"); fmt.Sprint(row) != fmt.Sprint(want) {
+	row := devicetest.Row(t, s.Redis, swss.ConfigDB, schema.CfgTrimming, "GLOBAL")
+	if fmt.Sprint(row) != fmt.Sprint(want) {
 		t.Errorf("CONFIG_DB has %v, want %v", row, want)
 	}
 	queue := s.counters(schema.CountersQueueNameMap, "Ethernet3:1")

@@ -76,7 +76,8 @@ func showSwitch(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kit.TableView(kit.One(root, found), []kit.Column{kit.Col("TrimSent/pkts", 13, 2), kit.Col("TrimDrop/pkts", 13, 0)},
+	columns := []kit.Column{kit.Col("TrimSent/pkts", 13, 2), kit.Col("TrimDrop/pkts", 13, 0)}
+	return kit.TableView(kit.One(root, found), columns,
 		[][]string{{kit.Counted(found, "state", "counters", "out-trim-pkts"),
 			kit.Counted(found, "state", "counters", "dropped-trim-pkts")}}, nil), nil
 }
