@@ -84,7 +84,8 @@ func showCommands() []*kit.Command {
 	add(showLLDP, "show", kit.Keyword("lldp", "LLDP data of neighbours"),
 		kit.Keyword("neighbors", "The neighbour at each port"))
 	add(showMACs, "show", kit.Keyword("mac", "Ethernet addresses"), kit.Keyword("address-table", "Where addresses are"))
-	add(showQueues, "show", kit.Keyword("queue", "Egress queues"), "counters", kit.Maybe(iface, "Only of this port"))
+	add(buffers.ShowQueues(resolveInterface), "show", kit.Keyword("queue", "Egress queues"), "counters",
+		kit.Maybe(iface, "Only of this port"))
 	add(showSchedulers, "show", kit.Keyword("qos", "Quality of service"),
 		kit.Keyword("scheduler", "How queues are served"))
 	buffers.Shows(add)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
@@ -11,49 +10,10 @@ import (
 
 // Paths of QoS and mirror sessions in the tree.
 const (
-	queuesRoot = "tamtam-qos:queues"
 	schedRoot  = "tamtam-qos:schedulers"
 	coppRoot   = "tamtam-qos:copp"
 	mirrorRoot = "tamtam-qos:mirror-sessions"
 )
-
-// showQueues shows the counters of the queues of all ports, or of one.
-func showQueues(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	port := ""
-	if text := c.Args["name"]; text != "" {
-		name, err := resolveInterface(ctx, c.Session, text)
-		if err != nil {
-			return nil, err
-		}
-		port = name
-	}
-	queues, err := c.Session.Client.All(ctx, tree.Path(queuesRoot))
-	if err != nil {
-		return nil, err
-	}
-	leaves := []string{
-		"transmitted-packets", "transmitted-octets", "dropped-packets", "wred-dropped-packets", "ecn-marked-packets",
-		"trimmed-packets", "trim-sent-packets", "trim-dropped-packets", "occupancy", "watermark",
-	}
-	var rows [][]string
-	for _, e := range queues.Sorted("queue") {
-		owner, index, _ := strings.Cut(e.Name(), ":")
-		if port != "" && port != owner {
-			continue
-		}
-		row := []string{owner, index}
-		for _, leaf := range leaves {
-			row = append(row, kit.Counted(e, "state", leaf))
-		}
-		rows = append(rows, row)
-	}
-	return kit.TableView(kit.One(queuesRoot, queues), []kit.Column{
-		kit.Col("Port", 12, 2), kit.Col("Queue", 5, 2), kit.Col("Packets", 10, 2), kit.Col("Bytes", 12, 2),
-		kit.Col("Dropped", 9, 2), kit.Col("WRED", 9, 2),
-		kit.Col("ECN", 9, 2), kit.Col("Trim", 8, 2), kit.Col("TrimSent", 8, 2), kit.Col("TrimDrop", 8, 2),
-		kit.Col("Holds", 8, 2), kit.Col("Most", 8, 0),
-	}, rows, nil), nil
-}
 
 func showSchedulers(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	schedulers, err := c.Session.Client.All(ctx, tree.Path(schedRoot))

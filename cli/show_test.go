@@ -113,6 +113,8 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 		`"state":{"profile":"p","type":"PORT"}}]}}}`)
 	s.server.load(t, `{"switch-hash":{"state":{"ecmp-field":["SRC_IP"]},"capabilities":{"state":{"field":["SRC_IP"]}}},`+
 		`"tunnels":{"tunnel":[{"name":"t","state":{"name":"t","type":"IPINIP"}}]}}`)
+	s.server.load(t, `{"switch-trimming":{"state":{"size":128,"counters":{"out-trim-pkts":"1"}},`+
+		`"capabilities":{"state":{"capable":true}}}}`)
 	s.server.load(t, `{"sflow":{"state":{"status":"active"}}}`)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t,

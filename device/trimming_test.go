@@ -79,7 +79,8 @@ const (
 func (s trimSwitch) status(table, key, want string) {
 	s.Helper()
 	row := s.state(table, key)
-	if got := strings.TrimSuffix(row[schema.FieldStatus]+": "+row[schema.FieldReason], ": "); !strings.HasPrefix(got, want) {
+	got := strings.TrimSuffix(row[schema.FieldStatus]+": "+row[schema.FieldReason], ": ")
+	if !strings.HasPrefix(got, want) {
 		s.Errorf("%s|%s is %q, want %q", table, key, got, want)
 	}
 }
@@ -159,7 +160,8 @@ func (f trimFrame) bytes(t testing.TB) []byte {
 		devicetest.NoError(t, l4.SetNetworkLayerForChecksum(v4))
 	}
 	buf := gopacket.NewSerializeBuffer()
-	devicetest.NoError(t, gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+	opts := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	devicetest.NoError(t, gopacket.SerializeLayers(buf, opts,
 		&layers.Ethernet{SrcMAC: devicetest.HostMAC(1), DstMAC: devicetest.HostMAC(f.to * 0x11), EthernetType: typ},
 		ip, l4, devicetest.Payload(f.size-14-head)))
 	return buf.Bytes()
@@ -340,7 +342,7 @@ func (s trimSwitch) verifyProfile(what, queue, want string) {
 	}
 }
 
-// profileConfiguration is what both tests of profiles check.
+// profileConfiguration checks that a change of the action of a profile reaches the ASIC.
 func profileConfiguration(t *testing.T, s trimSwitch) {
 	t.Helper()
 	const queue = "Ethernet3:1"
@@ -371,8 +373,8 @@ func newDynamic(t *testing.T) trimSwitch {
 	return s
 }
 
-// attach is what the tests of attaching check: rows about priority groups, and lists of profiles, keep their profile
-// when they name one that trims. If edits is true, the profile is named first, and its change is refused.
+// attach checks that rows about priority groups, and lists of profiles, keep their profile when they name one that
+// trims. If edits is true, the profile is named first, and its change is refused.
 func attach(t *testing.T, s trimSwitch, edits bool) {
 	t.Helper()
 	s.config("BUFFER_POOL|ingress_lossless_pool", swss.FieldValues{"type": "ingress", "mode": "dynamic", "size": "500000"})
@@ -406,7 +408,8 @@ func attach(t *testing.T, s trimSwitch, edits bool) {
 			use("edit", name, "active")
 			was := used()
 			s.update(profile, "packet_discard_action", "trim")
-			s.status(schema.AppBufferProfile, name, `failed: packet_discard_action "trim": `+x.table+"|"+x.key+" uses the profile")
+			s.status(schema.AppBufferProfile, name,
+				`failed: packet_discard_action "trim": `+x.table+"|"+x.key+" uses the profile")
 			_, oid, _ := strings.Cut(":"+was, ":oid:")
 			oid = "oid:" + oid
 			if a := s.asic("BUFFER_PROFILE", oid)["SAI_BUFFER_PROFILE_ATTR_PACKET_ADMISSION_FAIL_ACTION"]; used() != was ||

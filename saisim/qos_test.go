@@ -64,7 +64,7 @@ func TestQoSRefusals(t *testing.T) {
 			sai.QoSMapAttrMapToValueList, dscpMap(64, 1)}},
 		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC,
 			sai.QoSMapAttrMapToValueList, dscpMap(6, 16)}},
-		{sai.StatusNotSupported, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeTCAndColorToDSCP,
+		{sai.StatusNotSupported, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeTCAndColorToDot1p,
 			sai.QoSMapAttrMapToValueList, sai.QoSMap{}}},
 		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress,
 			sai.BufferPoolAttrSize, sai.Uint(63)}},

@@ -365,7 +365,7 @@ func TestRandomDebugCounters(t *testing.T) {
 // Every drop reason of the chip is in the table above, or has no equivalent in SAI.
 func TestDebugWords(t *testing.T) {
 	none := "port-down runt trap no-lag-member program policer buffer queue-limit wred egress-program port-removed " +
-		"priority-group"
+		"priority-group trim-queue"
 	for r := range drop.NumReasons {
 		_, has := debugWords[r.String()]
 		if no := slices.Contains(strings.Fields(none), r.String()); no == has {

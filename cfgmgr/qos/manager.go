@@ -245,9 +245,10 @@ type ref struct{ table, name string }
 // kinds contains the names of tables for operators.
 var kinds = map[string]string{
 	schema.CfgDSCPToTC: "DSCP to TC map", schema.CfgDot1pToTC: "dot1p to TC map", schema.CfgTCToQueue: "TC to queue map",
-	schema.CfgTCToPG: "TC to priority group map", schema.CfgTCToDSCP: "TC to DSCP map", schema.CfgPFCToQueue: "PFC priority to queue map",
-	schema.CfgPFCToPG:   "PFC priority to priority group map",
-	schema.CfgScheduler: "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
+	schema.CfgTCToPG: "TC to priority group map", schema.CfgTCToDSCP: "TC to DSCP map",
+	schema.CfgPFCToQueue: "PFC priority to queue map",
+	schema.CfgPFCToPG:    "PFC priority to priority group map",
+	schema.CfgScheduler:  "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
 	schema.CfgBufferProfile: "buffer profile", schema.CfgPort: "port", schema.CfgPortChannel: "PortChannel",
 }
 
@@ -326,7 +327,8 @@ func (d *decision) reserve(key string, things ...string) verdict {
 func (d *decision) portQoS(key string, p schema.PortQoS) verdict {
 	refs := append(portRefs(p.Ports),
 		ref{schema.CfgDSCPToTC, p.DSCPToTC}, ref{schema.CfgDot1pToTC, p.Dot1pToTC}, ref{schema.CfgTCToQueue, p.TCToQueue},
-		ref{schema.CfgTCToPG, p.TCToPG}, ref{schema.CfgTCToDSCP, p.TCToDSCP}, ref{schema.CfgPFCToPG, p.PFCToPG}, ref{schema.CfgPFCToQueue, p.PFCToQ},
+		ref{schema.CfgTCToPG, p.TCToPG}, ref{schema.CfgTCToDSCP, p.TCToDSCP},
+		ref{schema.CfgPFCToPG, p.PFCToPG}, ref{schema.CfgPFCToQueue, p.PFCToQ},
 		ref{schema.CfgScheduler, p.Scheduler})
 	if v := d.named(refs...); v != (verdict{}) {
 		return v

@@ -13,8 +13,8 @@ import (
 // that were forwarded before:
 //
 //   - What SWITCH_TRIMMING has set once can be changed, but not removed.
-//   - A profile that trims cannot be that of priority groups, nor in a list of profiles. If both are configured, the row
-//     that came later is refused.
+//   - A profile that trims cannot be that of priority groups, nor in a list of profiles. If both are configured, the
+//     row that came later is refused.
 
 // trimming forwards the row of SWITCH_TRIMMING. If it is refused or gone, the former row stays.
 func (d *decision) trimming() {

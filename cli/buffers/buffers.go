@@ -1,7 +1,7 @@
-// Package buffers shows the watermarks of queues, ingress priority groups and buffer pools, the drops of priority
-// groups, and flow control, and clears them, with SONiC's words.
+// Package buffers shows the counters of queues, the watermarks of queues, ingress priority groups and buffer pools, the
+// drops of priority groups, and flow control, and clears them, with SONiC's words.
 //
-// What belongs here: these commands. What does not: counters of queues, schedulers and traps, which package cli shows.
+// What belongs here: these commands. What does not: schedulers and traps, which package cli shows.
 package buffers
 
 import (
@@ -203,5 +203,51 @@ func showPriorities(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	return kit.TableView(kit.One(flowRoot, found), []kit.Column{
 		kit.Col("Port", 12, 2), kit.Col("Lossless priorities", 10, 0),
+	}, rows, nil), nil
+}
+
+// ShowQueues returns the function that shows the counters of the queues of all ports, or of one. resolve returns the
+// name of the interface that a user means.
+func ShowQueues(resolve func(ctx context.Context, s *kit.Session, text string) (string, error)) Show {
+	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
+		port := ""
+		if text := c.Args["name"]; text != "" {
+			name, err := resolve(ctx, c.Session, text)
+			if err != nil {
+				return nil, err
+			}
+			port = name
+		}
+		return queueCounters(ctx, c, port)
+	}
+}
+
+// queueCounters shows the counters of queues, of one port if its name is not empty.
+func queueCounters(ctx context.Context, c *kit.Call, port string) (*kit.View, error) {
+	queues, err := c.Session.Client.All(ctx, tree.Path(queuesRoot))
+	if err != nil {
+		return nil, err
+	}
+	leaves := []string{
+		"transmitted-packets", "transmitted-octets", "dropped-packets", "wred-dropped-packets", "ecn-marked-packets",
+		"trimmed-packets", "trim-sent-packets", "trim-dropped-packets", "occupancy", "watermark",
+	}
+	var rows [][]string
+	for _, e := range queues.Sorted("queue") {
+		owner, index, _ := strings.Cut(e.Name(), ":")
+		if port != "" && port != owner {
+			continue
+		}
+		row := []string{owner, index}
+		for _, leaf := range leaves {
+			row = append(row, kit.Counted(e, "state", leaf))
+		}
+		rows = append(rows, row)
+	}
+	return kit.TableView(kit.One(queuesRoot, queues), []kit.Column{
+		kit.Col("Port", 12, 2), kit.Col("Queue", 5, 2), kit.Col("Packets", 10, 2), kit.Col("Bytes", 12, 2),
+		kit.Col("Dropped", 9, 2), kit.Col("WRED", 9, 2),
+		kit.Col("ECN", 9, 2), kit.Col("Trim", 8, 2), kit.Col("TrimSent", 8, 2), kit.Col("TrimDrop", 8, 2),
+		kit.Col("Holds", 8, 2), kit.Col("Most", 8, 0),
 	}, rows, nil), nil
 }

@@ -76,7 +76,8 @@ func showSwitch(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kit.TableView(kit.One(root, found), []kit.Column{kit.Col("TrimSent/pkts", 13, 2), kit.Col("TrimDrop/pkts", 13, 0)},
+	columns := []kit.Column{kit.Col("TrimSent/pkts", 13, 2), kit.Col("TrimDrop/pkts", 13, 0)}
+	return kit.TableView(kit.One(root, found), columns,
 		[][]string{{kit.Counted(found, "state", "counters", "out-trim-pkts"),
 			kit.Counted(found, "state", "counters", "dropped-trim-pkts")}}, nil), nil
 }
@@ -97,7 +98,7 @@ func showPorts(resolve Resolver) func(ctx context.Context, c *kit.Call) (*kit.Vi
 			return nil, err
 		}
 		var rows [][]string
-		var shown []tree.Node
+		var shown []any
 		for _, e := range found.Sorted("interface") {
 			if only != "" && e.Name() != only || !strings.HasPrefix(e.Name(), "Ethernet") {
 				continue
@@ -106,9 +107,11 @@ func showPorts(resolve Resolver) func(ctx context.Context, c *kit.Call) (*kit.Vi
 			for _, leaf := range []string{"trim-pkts", "out-trim-pkts", "dropped-trim-pkts"} {
 				row = append(row, kit.Counted(e, "state", "counters", leaf))
 			}
-			rows, shown = append(rows, row), append(shown, e)
+			rows, shown = append(rows, row), append(shown, map[string]any{
+				"name": e.Name(), "state": map[string]any{"counters": e.At("state", "counters").Value}})
 		}
-		return kit.TableView(kit.InterfacesData(shown), []kit.Column{kit.Col("Interface", 14, 2), kit.Col("TRIM_PKTS", 10, 2),
+		data := map[string]any{kit.InterfacesRoot: map[string]any{"interface": shown}}
+		return kit.TableView(data, []kit.Column{kit.Col("Interface", 14, 2), kit.Col("TRIM_PKTS", 10, 2),
 			kit.Col("TRIM_TX_PKTS", 12, 2), kit.Col("TRIM_DRP_PKTS", 13, 0)}, rows, nil), nil
 	}
 }

@@ -88,9 +88,7 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 		return nil, err
 	}
 	a := &Answer{In: q.In, Bytes: len(frame), Frame: hex.EncodeToString(frame), Lookups: []Lookup{}, Counters: []Counter{}}
-	for i := range t.Findings {
-		a.Lookups = append(a.Lookups, n.lookup(&t.Findings[i]))
-	}
+	a.Lookups = append(a.Lookups, n.lookups(t.Findings)...)
 	if tailstamp.EndUnknown(frame) {
 		a.Note = noLength
 	}
@@ -234,6 +232,9 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.Entry = n.name(f.Entry)
 	case saisim.TableQueue:
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
+	case saisim.TableTrim:
+		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
+		l.Does = fmt.Sprintf("trimmed to %d bytes", f.Number)
 	case saisim.TableGroup:
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d cells in it", f.Number)
 	case saisim.TableTunnel:
@@ -253,10 +254,24 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 	default:
 		n.program(f, &l)
 	}
-	if !f.Hit && (f.Table == saisim.TablePolicer || f.Table == saisim.TableQueue || f.Table == saisim.TableGroup) {
-		l.Does = "drop"
+	if !f.Hit && (f.Table == saisim.TablePolicer || f.Table == saisim.TableQueue || f.Table == saisim.TableGroup ||
+		f.Table == saisim.TableTrim) {
+		l.Does = strings.TrimPrefix(l.Does+", drop", ", ")
 	}
 	return l
+}
+
+// lookups returns the text forms of findings. A queue that does not admit a packet trims it if the next finding is that
+// of the queue for trimmed packets.
+func (n *names) lookups(all []saisim.Finding) (list []Lookup) {
+	for i := range all {
+		l := n.lookup(&all[i])
+		if all[i].Table == saisim.TableQueue && !all[i].Hit && i+1 < len(all) && all[i+1].Table == saisim.TableTrim {
+			l.Does = "trim"
+		}
+		list = append(list, l)
+	}
+	return list
 }
 
 // header describes adding or removing a header with an AltMark option.
@@ -323,6 +338,8 @@ func (n *names) actions(f *saisim.Finding) string {
 			words = append(words, "stamp")
 		case config.ActNoLearning:
 			words = append(words, "do not learn")
+		case config.ActNoTrim:
+			words = append(words, "do not trim")
 		case config.ActSetMeta:
 			words = append(words, fmt.Sprintf("metadata %#x", a.Number))
 		}

@@ -324,9 +324,7 @@ func (n *names) end(chip *saisim.Chip, k *saisim.Kept) End {
 	if f, ok := saisim.FlowOf(k.Data, k.Len); ok {
 		e.Flow = flowText(f)
 	}
-	for i := range k.Path {
-		e.Lookups = append(e.Lookups, n.lookup(&k.Path[i]))
-	}
+	e.Lookups = append(e.Lookups, n.lookups(k.Path)...)
 	if k.What == saisim.MomentDropped {
 		e.Rule = n.rule(k)
 	}

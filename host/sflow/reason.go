@@ -52,6 +52,7 @@ func Mappings() []Mapping {
 		{"port-removed", wire.UnknownL2},
 		{"decap", wire.DecapError},
 		{"priority-group", wire.NoBufferSpace},
+		{"trim-queue", wire.NoBufferSpace},
 	}
 }
 

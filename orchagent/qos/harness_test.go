@@ -88,7 +88,8 @@ func (b *bench) asic() []string {
 	uses := []sai.AttrID{
 		sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
 		sai.PortAttrQoSTCAndColorToDSCPMap, sai.PortAttrQoSIngressBufferProfileList,
-		sai.PortAttrQoSEgressBufferProfileList, sai.PortAttrQoSTCToPriorityGroupMap, sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
+		sai.PortAttrQoSEgressBufferProfileList, sai.PortAttrQoSTCToPriorityGroupMap,
+		sai.PortAttrQoSPfcPriorityToPriorityGroupMap,
 		sai.PortAttrQoSPfcPriorityToQueueMap, sai.PortAttrQoSSchedulerProfileID,
 		sai.QueueAttrSchedulerProfileID, sai.QueueAttrWREDProfileID, sai.QueueAttrBufferProfileID,
 		sai.IngressPriorityGroupAttrBufferProfile,

@@ -18,8 +18,8 @@ type spec struct {
 	pool  string
 }
 
-// A bind sets an attribute to an object, to a list of objects if all is not nil, or to a value if that is not nil, for a
-// row.
+// A bind sets an attribute to an object, to a list of objects if all is not nil, or to a value if that is not nil, for
+// a row.
 type bind struct {
 	to, by orch.RowKey
 	all    []orch.RowKey

@@ -150,7 +150,8 @@ func TestRefused(t *testing.T) {
 
 // If a call fails, the calls before it are undone, and the row has the error. It is applied when it is written again.
 func TestEveryCallFails(t *testing.T) {
-	const before, after = "size=100 dscp_value=10 queue_index=1", "size=200 dscp_value=from-tc tc_value=2 queue_index=dynamic"
+	const before = "size=100 dscp_value=10 queue_index=1"
+	const after = "size=200 dscp_value=from-tc tc_value=2 queue_index=dynamic"
 	for n := 1; n <= 4; n++ {
 		b := newBench(t, chip{})
 		b.row(before)

@@ -105,7 +105,7 @@ func (p *BufferProfile) layout() layout {
 			number("xon_offset", 0, maxBuffer, 0, &p.XonOffset,
 				"The pause ends as many bytes below the threshold at which it began.").or("0").ifSet(),
 			either(FieldDiscardAction, "drop", ActionTrim, &p.Trim,
-				"What becomes of a packet that a queue does not admit: trim cuts it as SWITCH_TRIMMING has it.").ifSet(),
+				"The fate of a packet that a queue does not admit: trim cuts it as SWITCH_TRIMMING has it.").ifSet(),
 			ignored("headroom_type"),
 			own("dynamic_th", "-8..8", "Each may hold this power of two times what is free. Either this or static_th.",
 				p.readThreshold, func() string {

@@ -42,8 +42,8 @@ type TrimSetting struct {
 	Number uint32 // 0 unless Given
 }
 
-// SwitchTrimming is the row of SWITCH_TRIMMING: what becomes of packets that queues trim. A field that the row does not
-// have leaves the switch as it is.
+// SwitchTrimming is the row of SWITCH_TRIMMING: how the switch trims packets that queues do not admit. A field that the
+// row does not have leaves the switch as it is.
 type SwitchTrimming struct {
 	Size  TrimSetting // bytes to which packets are cut
 	DSCP  TrimSetting // the new DSCP, or by the map of the egress port
@@ -115,8 +115,8 @@ func (r *reader) trimSetting(name, word string, most uint64) (s TrimSetting) {
 
 func trimmingTable() Table {
 	return of(Table{Config: CfgTrimming, Appl: AppTrimming, State: AppTrimming,
-		Words: "What becomes of packets that queues trim. What was set once can be changed, but not removed: the " +
-			"switch keeps it until it starts without these rows."}, SwitchTrimming{})
+		Words: "How the switch trims packets that queues do not admit. What was set once can be changed, but not " +
+			"removed: the switch keeps it until it starts without these rows."}, SwitchTrimming{})
 }
 
 // trimmingCapabilities returns the fields of [StateSwitchCap] about trimming.
