@@ -42,7 +42,7 @@ func DefaultPoll(group string) time.Duration {
 	switch group {
 	case "PORT", "RIF", FlexDebugCounter:
 		return time.Second
-	case "QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK":
+	case "QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK", FlexPersistentDrops:
 		return time.Minute
 	}
 	return 10 * time.Second
