@@ -1,7 +1,7 @@
 -- Judges the count of a debug counter at a port, as SONiC's drop monitor does.
 -- KEYS: the hash of the counter at the port, the list of its incidents, the hash of alerts.
--- ARGV: now (seconds), the count, the thresholds of drops and of incidents, the window (seconds), the counter, the port,
--- the maximum number of alerts.
+-- ARGV: now (seconds), the count, the thresholds of drops and of incidents, the window (seconds), the counter, the
+-- port, the maximum number of alerts.
 -- Returns the number of incidents that count, the time of the last alert, and the number of alerts.
 local now = tonumber(ARGV[1])
 local before = tonumber(redis.call('HGET', KEYS[1], 'prev_drop_count') or 0) or 0

@@ -178,7 +178,7 @@ func TestPersistentDropRules(t *testing.T) {
 func (p *persistent) orchNow() int64 { return p.Daemon.Now().Unix() }
 
 // SONiC's test of the switch for the whole feature: it is off at first, and is turned on and off. A row that is not
-// valid is refused with the reason. Unlike SONiC, which then keeps what it did before until the next restart, it is off.
+// valid is refused with the reason. Unlike SONiC, which then keeps what it did before until it restarts, it is off.
 func TestPersistentDropsToggle(t *testing.T) {
 	p := &persistent{bench: newBench(t), counts: map[string]uint64{}}
 	p.Daemon.Release()
@@ -210,8 +210,8 @@ func TestPersistentDropsToggle(t *testing.T) {
 	}
 }
 
-// A counter is watched only if both its own row and that of the switch enable it. While it is not, nothing is noted; the
-// drops of that time count at the first look after it, as in SONiC.
+// A counter is watched only if both its own row and that of the switch enable it. While it is not, nothing is noted.
+// The drops of that time count at the first look after it, as in SONiC.
 func TestPersistentDropsOfOneCounter(t *testing.T) {
 	p := newPersistent(t, "drop_count_threshold", "5", "window", "600")
 	p.drop("Ethernet0", 6)

@@ -176,16 +176,17 @@ func debugCounterTables() []Table {
 				{Name: FieldAlerts, Form: "a number", Words: "Alerts so far."},
 				{Name: FieldLastAlert, Form: "a time as in RFC 3339", Words: "Of the last alert."},
 			}},
-		{Counters: CountersDropStats, Words: "What is known of a debug counter at a port, for persistent drops. The list " +
-			"with this name and |" + CountersIncidents + " has the times of its incidents, in seconds since 1970.",
-			Key: "counter|port, after | in place of :", Fields: []Field{
+		{Counters: CountersDropStats, Words: "What is known of a debug counter at a port, for persistent drops. As in SONiC, " +
+			"the table's name ends in | too. The list with the name of this row and |" + CountersIncidents +
+			" has the times of its incidents, in seconds since 1970.",
+			Key: "counter|port", Fields: []Field{
 				{Name: FieldLastCount, Form: "a number", Words: "The counter at the last look."},
 				{Name: FieldIncidents, Form: "a number", Words: "Incidents within the window at the last look."},
 				{Name: FieldAlerts, Form: "a number", Words: "Alerts so far. Absent: none."},
 				{Name: FieldLastAlert, Form: "seconds since 1970", Words: "Of the last alert."},
 			}},
 		{Counters: CountersDropAlerts, Words: "Alerts of persistent drops, the last 1,000.", Fields: []Field{
-			{Name: "counter|seconds since 1970", Form: "text", Words: "The ports."},
+			{Name: "alert", Form: "text", Words: "Which ports. The field's name is the counter's, | and seconds since 1970."},
 		}},
 		stats(CountersDebugPortMap, "ports"), stats(CountersDebugSwitchMap, "the switch"),
 		{Counters: CountersDebugOIDMap, Words: "The objects of debug counters.", Fields: []Field{
