@@ -162,6 +162,10 @@ func rowKinds() []rowKind {
 			keys: []kit.Element{name("Name of the counter")}, fields: []rowField{
 				{"type", "What is counted", dropCounterType}, {"alias", "What it is called where it is shown", anything},
 				{"group", "Which counters it is shown with", anything}, {"desc", "What it is for", anything},
+				{"drop_monitor_status", "Whether persistent drops raise alerts", offered("enabled", "disabled")},
+				{"window", "Seconds for which an incident counts", anything},
+				{"drop_count_threshold", "More drops in a minute are an incident", anything},
+				{"incident_count_threshold", "More incidents within the window are an alert", anything},
 			},
 		},
 		rowKind{

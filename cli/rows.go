@@ -178,7 +178,7 @@ func rowCommands() []*kit.Command {
 	for _, k := range rowKinds() {
 		out = append(out, k.command())
 	}
-	return out
+	return append(out, persistentDropCommands()...)
 }
 
 // liveConfigTables returns the tables that have rows, for completion.
@@ -195,12 +195,17 @@ func setRow(ctx context.Context, s *kit.Session, table, key string, fields []str
 	if key == "" {
 		return errors.New("the key is empty")
 	}
+	return s.Client.Set(ctx, rowChange(table, key, fields, whole))
+}
+
+// rowChange returns the change that setRow makes.
+func rowChange(table, key string, fields []string, whole bool) kit.Change {
 	config := map[string]any{}
 	if len(fields) > 0 {
 		config["field"] = fields
 	}
 	value := tree.ListEntry(rowsModule, map[string]any{"table": table, "key": key}, config)
-	return s.Client.Set(ctx, kit.Change{Path: rowPath(table, key), Value: value, Replace: whole})
+	return kit.Change{Path: rowPath(table, key), Value: value, Replace: whole}
 }
 
 // removeRow deletes a row, and the rows of table parts that belong to it. An empty parts means that there is no such

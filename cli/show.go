@@ -97,6 +97,9 @@ func showCommands() []*kit.Command {
 	kind := kit.Opt(kit.Keyword("type", "Only of this type"), kit.Arg("type", dropCounterType, "Type"))
 	add(showDropConfiguration, "show", drops, kit.Keyword("configuration", "What is counted"), group)
 	add(showDropCounts, "show", drops, kit.Keyword("counts", "What was counted"), group, kind)
+	add(showPersistentDrops, "show", drops,
+		kit.Keyword("persistent-drops", "Alerts of drops that came again and again"),
+		kit.Arg("name", &kit.Kind{Label: "<name>", Parse: kit.ParseName}, "Of this counter"))
 	add(showDropCapabilities, "show", drops, kit.Keyword("capabilities", "What can be counted"))
 	add(tam.ShowHFT, "show", kit.Keyword("hft", "Streams of statistics (high-frequency telemetry), and their readers"))
 	sflow := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 const (
 	debugCounters     = "tamtam-debugcounter:debug-counters"
 	debugCapabilities = "tamtam-debugcounter:debug-counter-capabilities"
+	persistentDrops   = "tamtam-debugcounter:persistent-drops"
 )
 
 // dropCounters returns the debug counters, only those of a group or type if the call names one.
@@ -51,7 +53,9 @@ func showDropConfiguration(ctx context.Context, c *kit.Call) (*kit.View, error) 
 		first := []string{
 			e.Name(), aliasOf(e), kit.OrDash(state.Text("group")), kit.OrDash(state.Text("type")),
 			kit.OrDash(kit.Title(state.Text("status"))),
-			"", kit.OrDash(state.Text("description")),
+			"", kit.OrDash(state.Text("description")), kit.OrDash(state.Text("drop-monitor-status")),
+			kit.OrDash(state.Text("window")), kit.OrDash(state.Text("drop-count-threshold")),
+			kit.OrDash(state.Text("incident-count-threshold")),
 		}
 		for _, r := range e.SortedBy("drop-reason", "reasons", "reason") {
 			name := r.Plain("drop-reason")
@@ -66,7 +70,8 @@ func showDropConfiguration(ctx context.Context, c *kit.Call) (*kit.View, error) 
 	return kit.TableView(data, []kit.Column{
 		kit.Col("Counter", 12, 2), kit.Col("Alias", 12, 2), kit.Col("Group", 8, 2), kit.Col("Type", 20, 2),
 		kit.Col("Status", 7, 2), kit.Col("Reasons", 20, 2),
-		kit.Col("Description", 11, 0),
+		kit.Col("Description", 11, 2), kit.Col("Drop Monitor", 12, 2), kit.Col("Window", 6, 2),
+		kit.Col("Drops", 5, 2), kit.Col("Incidents", 9, 0),
 	}, rows, below), nil
 }
 
@@ -194,12 +199,19 @@ func showDropCapabilities(ctx context.Context, c *kit.Call) (*kit.View, error) {
 func clickedDropCounter(install bool, no string) func([]string) ([]string, error) {
 	form := "NAME [REASON,REASON]"
 	if install {
-		form = "NAME TYPE [REASON,REASON] [-a ALIAS] [-g GROUP] [-d DESC]"
+		form = "NAME TYPE [REASON,REASON] [-a ALIAS] [-g GROUP] [-d DESC] [-w SECONDS -dct DROPS -ict INCIDENTS]"
 	}
 	return func(words []string) ([]string, error) {
-		places, options, err := clickedOptions(words, map[string]string{
+		known := map[string]string{
 			"-a": "alias", "--alias": "alias", "-g": "group", "--group": "group", "-d": "desc", "--desc": "desc",
-		})
+		}
+		for _, o := range watchOptions {
+			known[o.short], known[o.long] = rowField{name: o.field}.word(), rowField{name: o.field}.word()
+		}
+		places, options, err := clickedOptions(words, known)
+		if n := watchNumbers(words); err == nil && n != 0 && n != len(watchOptions) {
+			err = errors.New("persistent drops need all three: -w, -dct and -ict")
+		}
 		need := 2
 		if install {
 			need = 3

@@ -21,7 +21,8 @@ func (s *Server) sources() map[string]fetch.Source {
 	all := map[string]fetch.Source{
 		models.SourceRepresented: s.representedRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
-		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
+		models.SourceDebugCounts: s.reader.DebugRows, models.SourceDropAlerts: s.reader.DropAlerts,
+		models.SourceNotInForce: s.reader.NotInForceRows,
 		aft.SourceSummary: s.aftSummaries, models.SourcePoliced: s.policed,
 		hft.SourceCounts: s.recordCounts, hft.SourceValues: s.recordValues,
 	}

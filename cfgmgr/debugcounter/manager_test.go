@@ -12,8 +12,8 @@ import (
 // Rows of counters and of their reasons may be written in any order. The status of each names what is missing or wrong.
 func TestDebugCounterRows(t *testing.T) {
 	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER_DROP_REASON": {"a|TTL": {}, "b|TTL": {}, "c|ttl": {}}, "DEBUG_COUNTER": {
-		"b": {"type": "PORT_DROPS"}, "c": {"type": "PORT_INGRESS_DROPS"}, "d": {"type": "PORT_EGRESS_DROPS",
-		 "drop_monitor_status": "enabled"}}}`)
+		"b": {"type": "PORT_DROPS"}, "c": {"type": "PORT_INGRESS_DROPS"}, "d": {"type": "SWITCH_EGRESS_DROPS",
+		 "drop_monitor_status": "enabled"}, "e": {"type": "PORT_EGRESS_DROPS", "window": "-1"}}}`)
 	problems := func() (list []string) {
 		for _, p := range sw.Problems() {
 			list = append(list, p.Object+" "+p.Status+": "+p.Reason)
@@ -29,8 +29,9 @@ func TestDebugCounterRows(t *testing.T) {
 		`DEBUG_COUNTER|b failed: type "PORT_DROPS": want PORT_EGRESS_DROPS, PORT_INGRESS_DROPS, SWITCH_EGRESS_DROPS or ` +
 			`SWITCH_INGRESS_DROPS`,
 		"DEBUG_COUNTER|c pending: there is no reason to count, want a row DEBUG_COUNTER_DROP_REASON|c|REASON",
-		`DEBUG_COUNTER|d failed: drop_monitor_status "enabled": want disabled: the drop monitor reports ` +
-			`persistent drops, see TAM_SESSION`,
+		`DEBUG_COUNTER|d failed: drop_monitor_status "enabled": want disabled: only counters of ports ` +
+			`(PORT_INGRESS_DROPS, PORT_EGRESS_DROPS) are watched for persistent drops`,
+		`DEBUG_COUNTER|e failed: window "-1": want a number in 0..4294967295`,
 	}
 	if got := problems(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -44,6 +45,7 @@ func TestDebugCounterRows(t *testing.T) {
 		swss.NewTable(config, schema.CfgDebugReason).Set(t.Context(), "c|L2_ANY", swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(config, schema.CfgDebugReason).Del(t.Context(), "c|ttl"),
 		swss.NewTable(config, schema.CfgDebugCounter).Del(t.Context(), "d"),
+		swss.NewTable(config, schema.CfgDebugCounter).Del(t.Context(), "e"),
 		sw.Sim().RunUntilIdle(t.Context()),
 	} {
 		if err != nil {

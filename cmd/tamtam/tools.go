@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -174,11 +175,13 @@ func isSocket(path string) bool {
 }
 
 func newDecode() *cobra.Command {
-	c := &cobra.Command{Use: "decode tailstamp|ifa|record|sflow", Short: "Decode the measurements in captures",
+	c := &cobra.Command{Use: "decode tailstamp|ifa|record|sflow|path-tracing",
+		Short: "Decode the measurements in captures",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("want tailstamp, ifa or sflow FILE.pcap, or record FILE.pcap --plan PLAN.json")
+			return usagef("want tailstamp, ifa, sflow or path-tracing FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
-	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord(), newDecodeSFlow())
+	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord(), newDecodeSFlow(),
+		newDecodePathTracing())
 	return c
 }
 
@@ -228,6 +231,34 @@ func newDecodeTailStamp(ifa bool) *cobra.Command {
 	if s.IFA = ifa; ifa {
 		c.Use, c.Short = "ifa FILE.pcap", "Print the latency per flow and hop, from packets of Inband Flow Analyzer"
 	}
+	return c
+}
+
+// newDecodePathTracing returns the command that reads the hops of path tracing from a capture.
+func newDecodePathTracing() *cobra.Command {
+	var format, names string
+	c := &cobra.Command{
+		Use: "path-tracing FILE.pcap", Short: "Print the hops of each packet, from the path tracing option of IPv6",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			var opts collector.PathTracingOptions
+			if opts.JSON, err = textOrJSON(format); err != nil {
+				return err
+			}
+			if names != "" {
+				text, err := configfile.ReadText(names)
+				if err != nil {
+					return err
+				}
+				if err := json.Unmarshal(text, &opts.Names); err != nil {
+					return fmt.Errorf(`%s: %w: want {"ID": "NAME"}, each ID in 1..4095`, names, err)
+				}
+			}
+			return collector.DecodePathTracing(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text, or json with one packet per line")
+	c.Flags().StringVar(&names, "names", "", "`FILE` with the names of interfaces by id: {\"111\": \"leaf1 Ethernet0\"}")
 	return c
 }
 

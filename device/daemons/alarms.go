@@ -147,7 +147,7 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	rows, err := a.redis.DB(swss.StateDB).Dump(ctx, drift.Table, fault.Table, schema.StateOutput, schema.StateSwitch,
-		schema.StateHostAddress, schema.StateWire, schema.StateAlarm)
+		schema.StateHostAddress, schema.StateWire, schema.StatePersistentDrops, schema.StateAlarm)
 	if err != nil {
 		return err
 	}
@@ -182,6 +182,7 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	a.recent(now, want)
 	a.databases(p, rows[schema.StateSwitch][schema.SwitchKey], want)
 	conflicts(rows[schema.StateHostAddress], want)
+	persistentDrops(rows[schema.StatePersistentDrops], want)
 	if err := a.wires(ctx, rows[schema.StateWire], want); err != nil {
 		return err
 	}
@@ -392,6 +393,20 @@ func conflicts(rows, want map[string]swss.FieldValues) {
 	for on, texts := range all {
 		raise(want, on, schema.AlarmConflict, schema.SeverityMajor, strings.Join(texts, "; ")+
 			": want another address at the host, or at the switch")
+	}
+}
+
+// persistentDrops adds an alarm for each port whose drops persist. rows is the table of such ports.
+func persistentDrops(rows, want map[string]swss.FieldValues) {
+	all := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		counter, port, _ := strings.Cut(key, "|")
+		all[port] = append(all[port], fmt.Sprintf("counter %s has %s alerts, the last at %s", counter,
+			rows[key][schema.FieldAlerts], rows[key][schema.FieldLastAlert]))
+	}
+	for port, texts := range all {
+		raise(want, port, schema.AlarmPersistentDrops, schema.SeverityWarning,
+			"persistent packet drops: "+strings.Join(texts, "; "))
 	}
 }
 

@@ -1,10 +1,12 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -97,5 +99,57 @@ func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[str
 			}
 		}
 	}
+	return out, r.dropStats(ctx, out)
+}
+
+// dropStats adds, to the rows of counters at ports, what is known of their persistent drops.
+func (r Reader) dropStats(ctx context.Context, rows map[string]map[string]string) error {
+	var tables []string
+	var of []map[string]string
+	for key, row := range rows {
+		if counter, port, ofPort := strings.Cut(key, "|"); ofPort {
+			table, _ := schema.DropStats(counter, port)
+			tables, of = append(tables, table), append(of, row)
+		}
+	}
+	err := r.Redis.DB(swss.CountersDB).ReadRows(ctx, tables, func(i int, stats swss.FieldValues, _ int64) {
+		if stats[schema.FieldLastCount] == "" {
+			return
+		}
+		of[i][schema.FieldAlerts] = cmp.Or(stats[schema.FieldAlerts], "0")
+		of[i][schema.FieldIncidents] = stats[schema.FieldIncidents]
+		if at, ok := unixTime(stats[schema.FieldLastAlert]); ok {
+			of[i][schema.FieldLastAlert] = at
+		}
+	})
+	if err != nil {
+		return tree.Unavailable(err)
+	}
+	return nil
+}
+
+// DropAlerts returns the alerts of persistent drops, by counter and time. It is a [Source].
+func (r Reader) DropAlerts(ctx context.Context, first string) (map[string]map[string]string, error) {
+	t := r.Redis.Reading(ctx)
+	hash := t.Row(swss.CountersDB, schema.CountersDropAlerts, "")
+	if err := t.Err(); err != nil {
+		return nil, tree.Unavailable(err)
+	}
+	out := map[string]map[string]string{}
+	for name, text := range hash {
+		counter, seconds, _ := strings.Cut(name, "|")
+		if at, ok := unixTime(seconds); ok && (first == tree.Wildcard || first == counter) {
+			out[counter+"|"+at] = map[string]string{"text": text}
+		}
+	}
 	return out, nil
+}
+
+// unixTime returns a time of seconds since 1970 as in RFC 3339.
+func unixTime(seconds string) (string, bool) {
+	n, err := strconv.ParseInt(seconds, 10, 40)
+	if err != nil {
+		return "", false
+	}
+	return time.Unix(n, 0).UTC().Format(time.RFC3339), true
 }

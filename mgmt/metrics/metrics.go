@@ -7,6 +7,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -270,6 +271,8 @@ func (l *look) dropped() {
 func (l *look) debugCounters() (ofPort func(oid string, row swss.FieldValues, port string)) {
 	f := l.family("debug_dropped_packets_total", "{packet}",
 		"Drops of a debug counter, at a port or, without the label, at the whole switch.", "counter", "port")
+	alerts := l.family("persistent_drop_alerts_total", "{alert}",
+		"Alerts of a debug counter at a port: its drops persisted.", "counter", "port")
 	objects := l.row(swss.CountersDB, schema.CountersDebugOIDMap, "")
 	for name, stat := range some(l, schema.CfgDebugCounter, l.row(swss.CountersDB, schema.CountersDebugSwitchMap, "")) {
 		if _, whole, found := strings.Cut(objects[name], " "); found {
@@ -278,10 +281,18 @@ func (l *look) debugCounters() (ofPort func(oid string, row swss.FieldValues, po
 		}
 	}
 	stats := l.row(swss.CountersDB, schema.CountersDebugPortMap, "")
+	rows := l.dump(swss.ConfigDB, schema.CfgDebugCounter)
 	return func(oid string, row swss.FieldValues, port string) {
 		for _, name := range sortedKeys(stats) {
 			if stat := stats[name]; utf8.ValidString(name) {
 				l.counter(f, l.epochs[chip]+objects[name]+oid, row[stat], name, port)
+				if c, err := schema.ParseDebugCounter(name, rows[name]); err != nil || !c.Watch.On {
+					continue
+				}
+				table, _ := schema.DropStats(name, port)
+				if known := l.row(swss.CountersDB, table, ""); known[schema.FieldLastCount] != "" {
+					l.counter(alerts, objects[name]+oid, cmp.Or(known[schema.FieldAlerts], "0"), name, port)
+				}
 			}
 		}
 	}

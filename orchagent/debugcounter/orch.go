@@ -7,6 +7,7 @@ package debugcounter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -51,6 +52,7 @@ type Orch struct {
 	state    *swss.Table             // possible counters and reasons
 	counters map[string]*counter
 	polls    polls
+	watch    watch
 }
 
 // A counter is a debug counter in the ASIC.
@@ -59,6 +61,8 @@ type counter struct {
 	kind    *kind
 	reasons []string // sorted
 	stat    string   // SAI statistic of the counter; "" if not known yet
+	id      sai.StatID
+	watch   schema.DropWatch
 }
 
 // A kind is a type of debug counter.
@@ -107,15 +111,28 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			}
 		}
 	}
-	if err := o.polls.open(ctx, cfg); err != nil {
+	if err := errors.Join(o.polls.open(ctx, cfg), o.watch.open(ctx, cfg)); err != nil {
 		return nil, err
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppDebugCounter}, orch.LedgerTable{Name: schema.AppDebugReason})
 	orch.ConsumeFlexGroups(cfg.Daemon, o.flush, &o.polls.group)
-	cfg.Daemon.AfterHold(func(ctx context.Context) error { return o.polls.dropFormer(ctx, o.flush) })
+	orch.ConsumeFlexGroups(cfg.Daemon, o.ledger.Reconcile, &o.watch.group)
+	o.watch.consume(cfg.Daemon, cfg.Redis, o.ledger.Reconcile)
+	cfg.Daemon.AfterHold(func(ctx context.Context) error {
+		return errors.Join(o.polls.dropFormer(ctx, o.flush), o.watch.begin(ctx, o.counters))
+	})
+	cfg.Daemon.Every(func() time.Duration { return o.watch.period(o.counters) },
+		func(ctx context.Context, now time.Time) error { return o.watch.look(ctx, now, o.counters) })
 	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.flush(ctx) })
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, changed []string) {
+		for _, port := range changed {
+			if _, _, there := cfg.Ports.Port(port); !there {
+				for name := range o.counters {
+					o.watch.forget(name, port)
+				}
+			}
+		}
 		if err := o.flush(ctx); err != nil {
 			o.log.Error("counters of ports are behind", "err", err)
 		}
@@ -162,6 +179,7 @@ func (o *Orch) publish(ctx context.Context) error {
 type wanted struct {
 	kind    *kind
 	reasons []string
+	watch   schema.DropWatch
 }
 
 // plan computes the wanted counters, and records the reason for each row that contributes to none.
@@ -177,7 +195,10 @@ func (o *Orch) plan() map[string]*wanted {
 		case !o.applied:
 			o.ledger.Why[row] = waits
 		default:
-			list[name] = &wanted{kind: all[c.Type]}
+			list[name] = &wanted{kind: all[c.Type], watch: c.Watch}
+			if why := o.watch.why(); c.Watch.On && why != "" {
+				o.ledger.Notes[row] = why
+			}
 		}
 	}
 	for _, key := range o.ledger.Keys(schema.AppDebugReason) {
@@ -235,6 +256,9 @@ func (o *Orch) pass(ctx context.Context) error {
 				if err := o.make(ctx, name, list[name]); err != nil {
 					o.ledger.Fail(row, "debug counter "+name, err)
 				}
+				if c := o.counters[name]; c != nil {
+					c.watch = list[name].watch
+				}
 			}
 		}
 	}
@@ -276,6 +300,7 @@ func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error 
 			o.log.Error("a debug counter stays in the ASIC", "counter", name, "err", err)
 			return fmt.Errorf("debug counter %s stays in the ASIC: %w", name, err)
 		}
+		o.watch.forgetCounter(name)
 	}
 	return nil
 }
@@ -315,7 +340,8 @@ func (o *Orch) number(ctx context.Context, c *counter) {
 		return
 	}
 	if n, ok := got[0].Value.(sai.Uint); ok {
-		c.stat = (c.kind.base + sai.StatID(n)).String()
+		c.id = c.kind.base + sai.StatID(n)
+		c.stat = c.id.String()
 	}
 }
 
@@ -326,7 +352,7 @@ func (o *Orch) retry() time.Duration {
 			return time.Second
 		}
 	}
-	if o.polls.waits() {
+	if o.polls.waits() || len(o.watch.forgotten) > 0 {
 		return time.Second
 	}
 	return 0
@@ -340,5 +366,5 @@ func (o *Orch) flush(ctx context.Context) error {
 			o.number(ctx, c)
 		}
 	}
-	return o.polls.flush(ctx, names, o.counters)
+	return errors.Join(o.polls.flush(ctx, names, o.counters), o.watch.settle(ctx, o.counters))
 }

@@ -48,7 +48,7 @@ func DefaultPoll(group string) time.Duration {
 	switch group {
 	case "PORT", "RIF", FlexDebugCounter:
 		return time.Second
-	case "QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK", FlexSwitch:
+	case "QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK", FlexSwitch, FlexPersistentDrops:
 		return time.Minute
 	}
 	return 10 * time.Second

@@ -1,6 +1,9 @@
 package schema
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Tables of debug counters: drops by SAI's reasons.
 const (
@@ -17,13 +20,38 @@ const (
 	// CountersDebugSinceMap maps the object of a counter to the time since which it counts.
 	CountersDebugSinceMap = "COUNTERS_DEBUG_OID_SINCE_MAP"
 	// CountersDebugCleared holds the values of counters when an operator cleared them, as JSON.
-	CountersDebugCleared    = "TAMTAM_CLEARED_DEBUG"
-	FlexDebugCounter        = "DEBUG_COUNTER" // name of the group, and key of its row in FLEX_COUNTER_TABLE
-	FieldDebugCount         = "count"
-	FieldDebugReasons       = "reasons"
-	debugReasonKey          = "counter|reason"
-	debugMonitorUnsupported = "disabled: the drop monitor reports persistent drops, see TAM_SESSION"
+	CountersDebugCleared = "TAMTAM_CLEARED_DEBUG"
+	FlexDebugCounter     = "DEBUG_COUNTER" // name of the group, and key of its row in FLEX_COUNTER_TABLE
+	FieldDebugCount      = "count"
+	FieldDebugReasons    = "reasons"
+	debugReasonKey       = "counter|reason"
 )
+
+// Tables and fields of persistent drops: drops of debug counters that come again and again. SONiC calls this the drop
+// monitor of debug counters; it has nothing to do with [SessionDropMonitor].
+const (
+	CfgPersistentDrops   = "DEBUG_DROP_MONITOR"
+	PersistentDropsKey   = "CONFIG"
+	FlexPersistentDrops  = "DEBUG_MONITOR_COUNTER" // key of its row in FLEX_COUNTER_TABLE
+	StatePersistentDrops = "TAMTAM_PERSISTENT_DROPS"
+	// CountersDropStats is the name of a hash without the counter and the port, and, with CountersIncidents behind them,
+	// of a list. They are separated by | even in COUNTERS_DB.
+	CountersDropStats  = "DEBUG_DROP_MONITOR_STATS"
+	CountersIncidents  = "incidents"
+	CountersDropAlerts = "PERSISTENT_DROP_ALERTS"
+	FieldLastCount     = "prev_drop_count"
+	FieldAlerts        = "alerts"
+	FieldLastAlert     = "last_alert" // seconds since 1970
+	FieldIncidents     = "live_incidents"
+	maxIncidents       = 65535
+)
+
+// DropStats returns the names of the hash of COUNTERS_DB with what is known of a debug counter at a port, and of the
+// list with the times of its incidents.
+func DropStats(counter, port string) (stats, incidents string) {
+	stats = CountersDropStats + "|" + counter + "|" + port
+	return stats, stats + "|" + CountersIncidents
+}
 
 // Types of debug counters.
 const (
@@ -45,6 +73,16 @@ type DebugCounter struct {
 	Alias string // the displayed name; "" means Name
 	Desc  string
 	Group string
+	Watch DropWatch
+}
+
+// DropWatch is how the persistent drops of a debug counter are found. More drops than Drops between two looks are an
+// incident; more incidents than Incidents within Window are persistent drops.
+type DropWatch struct {
+	On        bool
+	Drops     uint32
+	Incidents uint32
+	Window    time.Duration // whole seconds
 }
 
 func (c *DebugCounter) layout() layout {
@@ -54,8 +92,29 @@ func (c *DebugCounter) layout() layout {
 		text("alias", &c.Alias, "What it is called where it is shown; as it is named without it."),
 		text("desc", &c.Desc, "What it is for."),
 		text("group", &c.Group, "Which counters it is shown with."),
-		unsupported("drop_monitor_status", "disabled", debugMonitorUnsupported, "SONiC's monitor of drops that persist."),
-		ignored("window", "drop_count_threshold", "incident_count_threshold"),
+		flag("drop_monitor_status", "enabled", "disabled", false, &c.Watch.On, "Whether persistent drops of this counter "+
+			"raise alerts, if those of the switch do (DEBUG_DROP_MONITOR).").ifSet(),
+		number("drop_count_threshold", 0, 1<<32-1, 0, &c.Watch.Drops,
+			"More drops than that at a port between two looks are an incident.").ifSet(),
+		number("incident_count_threshold", 0, maxIncidents, 0, &c.Watch.Incidents,
+			"More incidents than that within the window are persistent drops.").ifSet(),
+		duration("window", time.Second, 0, 1<<32-1, 0, &c.Watch.Window,
+			"Seconds for which an incident counts.").ifSet(),
+	}, check: func(r *reader) {
+		if c.Watch.On && strings.HasPrefix(c.Type, "SWITCH_") {
+			r.bad("drop_monitor_status", "enabled", "disabled: only counters of ports (PORT_INGRESS_DROPS, "+
+				"PORT_EGRESS_DROPS) are watched for persistent drops")
+		}
+	}}
+}
+
+// PersistentDrops is the row of DEBUG_DROP_MONITOR: whether any persistent drops raise alerts.
+type PersistentDrops struct{ On bool }
+
+func (p *PersistentDrops) layout() layout {
+	return layout{table: CfgPersistentDrops, key: only(PersistentDropsKey), fields: []field{
+		flag("status", "enabled", "disabled", false, &p.On, "Whether persistent drops raise alerts; those of a counter do "+
+			"if its drop_monitor_status is enabled too."),
 	}}
 }
 
@@ -110,6 +169,25 @@ func debugCounterTables() []Table {
 				{Name: FieldDebugCount, Form: "a number", Words: "How many there may be."},
 				{Name: FieldDebugReasons, Form: "[reason,...]", Words: "What they may count."},
 			}},
+		of(Table{Config: CfgPersistentDrops, State: CfgPersistentDrops,
+			Words: "Whether persistent drops raise alerts (SONiC's drop monitor of debug counters)."}, PersistentDrops{}),
+		{State: StatePersistentDrops, Words: "Drops of a debug counter that persist at a port now: each row is an alarm.",
+			Key: "counter|port", Fields: []Field{
+				{Name: FieldAlerts, Form: "a number", Words: "Alerts so far."},
+				{Name: FieldLastAlert, Form: "a time as in RFC 3339", Words: "Of the last alert."},
+			}},
+		{Counters: CountersDropStats, Words: "What is known of a debug counter at a port, for persistent drops. As in SONiC, " +
+			"the table's name ends in | too. The list with the name of this row and |" + CountersIncidents +
+			" has the times of its incidents, in seconds since 1970.",
+			Key: "counter|port", Fields: []Field{
+				{Name: FieldLastCount, Form: "a number", Words: "The counter at the last look."},
+				{Name: FieldIncidents, Form: "a number", Words: "Incidents within the window at the last look."},
+				{Name: FieldAlerts, Form: "a number", Words: "Alerts so far. Absent: none."},
+				{Name: FieldLastAlert, Form: "seconds since 1970", Words: "Of the last alert."},
+			}},
+		{Counters: CountersDropAlerts, Words: "Alerts of persistent drops, the last 1,000.", Fields: []Field{
+			{Name: "alert", Form: "text", Words: "Which ports. The field's name is the counter's, | and seconds since 1970."},
+		}},
 		stats(CountersDebugPortMap, "ports"), stats(CountersDebugSwitchMap, "the switch"),
 		{Counters: CountersDebugOIDMap, Words: "The objects of debug counters.", Fields: []Field{
 			{Name: "counter", Form: "object id", Words: "A counter that is created again gets another id. For a counter of " +

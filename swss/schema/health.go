@@ -62,6 +62,8 @@ const (
 	AlarmConflict      = "ADDRESS_CONFLICT"
 	AlarmOutput        = "OUTPUT_FAILED" // the resource is the output
 
+	AlarmPersistentDrops = "PERSISTENT_DROPS" // the resource is the port
+
 	AlarmObjectsFailed  = "OBJECTS_FAILED"
 	AlarmObjectsPending = "OBJECTS_PENDING"
 )

@@ -72,7 +72,8 @@ var leastRows = map[string]string{
 	"SFLOW": "global", "SFLOW_COLLECTOR": "c collector_ip=10.0.0.9", "SFLOW_SESSION": "Ethernet0",
 	"SFLOW_SESSION_TABLE": "Ethernet0 sample_rate=1000",
 	"DEBUG_COUNTER":       "c type=PORT_INGRESS_DROPS", "DEBUG_COUNTER_DROP_REASON": "c|TTL",
-	"SYSLOG_SERVER": "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
+	"DEBUG_DROP_MONITOR": "CONFIG",
+	"SYSLOG_SERVER":      "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
 	"TAM_ALTMARK_COUNTERS": "s GUARD=1 PERIOD=5 COLOUR=1 PACKETS=1 BYTES=64 CAPTURES=0 OUT_OF_WINDOW=0 FOREIGN_MARKS=0 " +
 		"READ_AT=5.000000000",
 	"TAM_ALTMARK_RESULTS":  "p:a:b PERIOD=5 WINDOW_DELAYS=0 STATUS=ok",
@@ -94,6 +95,7 @@ var heldTogether = map[string][]string{
 	"TAM_SESSION_TABLE":     {"max_report_burst", "max_report_rate", "acl-rule-names"},
 	"TAM_IFA_SESSION_TABLE": {"acl-rule-names"},
 	"TAM_SESSION of IFA":    {"flow_group", "sampler", "hop_limit", "max_length", "collector", "template_interval"},
+	"DEBUG_COUNTER":         {"drop_monitor_status"},
 	"SYSLOG_SERVER":         {"filter", "filter_type", "vrf"},
 	"TELEMETRY_CLIENT":      {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
 	// The empty name means that the row is checked as a whole.

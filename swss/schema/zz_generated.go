@@ -290,6 +290,14 @@ func ParseNeighbor(key string, f map[string]string) (Neighbor, error) { return p
 // Fields formats the row.
 func (row Neighbor) Fields() map[string]string { return row.layout().row() }
 
+// ParsePersistentDrops reads a row of [CfgPersistentDrops].
+func ParsePersistentDrops(key string, f map[string]string) (PersistentDrops, error) {
+	return parse[PersistentDrops](key, f)
+}
+
+// Fields formats the row.
+func (row PersistentDrops) Fields() map[string]string { return row.layout().row() }
+
 // ParsePort reads a row of [CfgPort].
 func ParsePort(key string, f map[string]string) (Port, error) { return parse[Port](key, f) }
 
