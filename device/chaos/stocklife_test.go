@@ -129,7 +129,7 @@ func startLife(t *testing.T, rnd *rand.Rand) *stockLife {
 	s.metadata()
 	s.foreignSwitch.start()
 	s.fill(s.sorted())
-	s.put, s.drop = s.foreignSwitch.writeRow, s.foreignSwitch.removeRow
+	s.put, s.drop = s.foreignSwitch.give, s.foreignSwitch.withdraw
 	s.idle()
 	s.check("the start")
 	return s
@@ -142,6 +142,29 @@ func (s *stockLife) startSyncd() {
 	devicetest.NoError(s.T, err)
 	s.Cleanup(func() { r.Close() })
 	s.stops["syncd"] = s.foreignSwitch.syncd(r)
+}
+
+// give writes a row, or that of CONFIG_DB from which a manager makes it.
+func (s *foreignSwitch) give(r *stockRow) {
+	s.Helper()
+	s.state(r, true)
+	if c := r.configured(); c != nil && len(s.managers) > 0 {
+		r = c
+	}
+	s.writeRow(r)
+}
+
+// withdraw removes a row. It waits until a manager has passed that on, so that no other row overtakes it.
+func (s *foreignSwitch) withdraw(r *stockRow) {
+	s.Helper()
+	s.state(r, false)
+	c := r.configured()
+	if c == nil || len(s.managers) == 0 {
+		s.removeRow(r)
+		return
+	}
+	s.removeRow(c)
+	s.within(settleTime, "a manager removes "+r.id(), func() bool { s.alive(); return s.given(r) })
 }
 
 // writeRow writes a row.
@@ -204,9 +227,10 @@ func (s *foreignSwitch) fill(rows []*stockRow) {
 	s.appl("PORT_TABLE", "PortConfigDone", fmt.Sprint("count=", ports))
 	s.within(stockPatience, "host interfaces", func() bool { s.alive(); return len(s.asicKeys("HOSTIF:*")) >= ports })
 	s.appl("PORT_TABLE", "PortInitDone", "lanes=0")
+	s.startManagers()
 	for _, r := range rows {
-		if r.db == swss.ApplDB && r.table != "PORT_TABLE" {
-			s.writeRow(r)
+		if r.db == swss.ApplDB {
+			s.give(r)
 		}
 	}
 }
@@ -220,9 +244,12 @@ func (s *stockLife) note(kind, what string) {
 // event lets one thing happen.
 func (s *stockLife) event() {
 	s.Helper()
-	switch s.IntN(20) {
+	switch s.IntN(21) {
 	case 0:
 		s.flaps()
+	case 8:
+		s.changes(1 + s.IntN(10))
+		s.restartManagers()
 	case 1:
 		s.changes(s.IntN(4)) // while orchagent is down, as its managers go on
 		s.warm()
@@ -262,6 +289,16 @@ func (s *stockLife) flaps() {
 	}
 }
 
+// restartManagers kills the managers amid their work. They begin again with all rows.
+func (s *stockLife) restartManagers() {
+	s.Helper()
+	if len(s.managers) > 0 {
+		s.note("kill -9 of the managers amid changes", "")
+		s.killManagers()
+		s.startManagers()
+	}
+}
+
 // warm restarts orchagent warm, once it has done what the rows ask, as SONiC's orchagent_restart_check waits for.
 func (s *stockLife) warm() {
 	s.Helper()
@@ -270,7 +307,8 @@ func (s *stockLife) warm() {
 	state := s.redis.DB(swss.StateDB).Client()
 	devicetest.NoError(s.T, state.HSet(s.Context(), "WARM_RESTART_ENABLE_TABLE|swss", "enable", "true").Err())
 	s.kill()
-	devicetest.NoError(s.T, state.Del(s.Context(), "WARM_RESTART_TABLE|orchagent").Err())
+	// The count of restarts stays in the row: without it orchagent starts cold.
+	devicetest.NoError(s.T, state.HDel(s.Context(), "WARM_RESTART_TABLE|orchagent", "state").Err())
 	s.foreignSwitch.start()
 	s.within(settleTime, "the warm restart is complete", func() bool {
 		s.alive()
@@ -304,6 +342,7 @@ func (s *stockLife) cold(kind string) {
 	s.Helper()
 	s.note(kind, "")
 	s.kill()
+	s.killManagers()
 	for _, db := range []swss.DBName{swss.ApplDB, swss.CountersDB, swss.FlexCounterDB, swss.StateDB} {
 		devicetest.NoError(s.T, s.redis.DB(db).Client().FlushDB(s.Context()).Err())
 	}
@@ -323,6 +362,7 @@ func (s *stockLife) killSyncd(kind string) {
 // empty empties Redis, in one of several ways, and starts orchagent again, whose memory no longer fits.
 func (s *stockLife) empty() {
 	s.Helper()
+	s.killManagers()
 	if s.IntN(2) == 0 {
 		s.note("Redis killed and started empty", "")
 		s.server.Kill()
@@ -344,6 +384,7 @@ func (s *stockLife) check(n string) {
 	defer func() { s.T = before }()
 	if !before.Run(n, func(t *testing.T) {
 		fresh := startForeign(t, daemons.ChipConfig{}, daemons.Common{}, "-s")
+		fresh.unmanaged = true
 		fresh.lines.cut = maps.Clone(s.cut)
 		fresh.fill(s.sorted())
 		s.T = t
@@ -426,9 +467,10 @@ func (s *stockLife) chipIsASIC() {
 
 // A probe is a frame and its fate.
 type probe struct {
-	what string
-	to   []string // the addresses of which one gets it; empty if it is dropped or punted
-	id   uint64
+	what   string
+	to     []string // the addresses of which one gets it; empty if it is dropped or punted
+	copied string   // the collector that gets a copy, "" if none
+	id     uint64
 }
 
 // traffic sends packets and checks where they leave.
@@ -451,16 +493,20 @@ func (s *stockLife) traffic() {
 		if !ok {
 			continue
 		}
+		src := netip.MustParsePrefix(prefix).Addr().Next().Next().Next().Next().Next().Next().Next().Next()
 		dst := fmt.Sprintf("20.%d.%d.9", s.IntN(7), s.IntN(4))
-		if e, ok := pick(s.Rand, s.endpoints()); ok && s.IntN(4) == 0 {
+		if src.Is6() {
+			dst = fmt.Sprintf("2001:db8:%x:%x::9", s.IntN(7), s.IntN(4))
+		}
+		if e, ok := pick(s.Rand, s.endpoints()); ok && s.IntN(4) == 0 && strings.Contains(e.ip, ":") == src.Is6() {
 			dst = e.ip
 		}
-		src := netip.MustParsePrefix(prefix).Addr().Next().Next().Next().Next().Next().Next().Next().Next()
 		p := probe{what: fmt.Sprintf("%s of %s at %s to %s", src, name, port, dst)}
 		var known bool
 		if p.to, known = s.target(name, port, dst); !known {
 			continue
 		}
+		p.copied = s.collector(s.bound(port), netip.MustParseAddr(dst))
 		p.id = s.send(port, stockFrame("02:00:00:00:ff:09", stockMAC, tag, src.String(), dst), 1)
 		probes = append(probes, p)
 	}
@@ -476,15 +522,26 @@ func (s *stockLife) traffic() {
 	s.lines.mu.Lock()
 	defer s.lines.mu.Unlock()
 	for _, p := range probes {
-		got := strings.TrimPrefix(strings.TrimSpace(s.lines.sent[p.id]), "to ")
-		switch {
-		case len(p.to) == 0 && got != "", len(p.to) > 0 && !slices.Contains(p.to, got):
-			s.Errorf("a packet from %s left to %q, want one of %v", p.what, got, p.to)
-		case got == "":
-			s.done["packets dropped or punted as the rows ask"]++
-		default:
-			s.done["packets forwarded as the rows ask"]++
-		}
+		s.arrivedAsAsked(p, strings.Fields(strings.ReplaceAll(s.lines.sent[p.id], "to ", "")))
+	}
+}
+
+// arrivedAsAsked checks the addresses to which a probe and its copies have left.
+func (s *stockLife) arrivedAsAsked(p probe, got []string) {
+	s.Helper()
+	if i := slices.Index(got, p.copied); i >= 0 {
+		got = slices.Delete(got, i, i+1)
+		s.done["packets mirrored as the rows ask"]++
+	} else if p.copied != "" {
+		s.Errorf("a packet from %s left to %q, want a copy to %s", p.what, got, p.copied)
+	}
+	switch {
+	case len(p.to) == 0 && len(got) > 0, len(p.to) > 0 && (len(got) != 1 || !slices.Contains(p.to, got[0])):
+		s.Errorf("a packet from %s left to %q, want one of %v", p.what, got, p.to)
+	case len(got) == 0:
+		s.done["packets dropped or punted as the rows ask"]++
+	default:
+		s.done["packets forwarded as the rows ask"]++
 	}
 }
 
@@ -528,14 +585,8 @@ func (s *stockLife) host(e endpoint) (port string, tag uint16, ok bool) {
 // target returns the addresses of which one gets a packet to dst that enters a router interface by a port, and none if
 // it is dropped. It returns false if the rows do not determine the fate.
 func (s *stockLife) target(intf, port, dst string) (macs []string, known bool) {
-	bound := port
-	for _, m := range s.of("LAG_MEMBER_TABLE") {
-		if lag, member, _ := strings.Cut(m.key, ":"); member == port {
-			bound = lag
-		}
-	}
 	addr := netip.MustParseAddr(dst)
-	if s.denied(bound, addr) {
+	if rule := s.rule(s.bound(port), addr, "PACKET_ACTION"); rule != nil && rule.fields["PACKET_ACTION"] == "DROP" {
 		return nil, true
 	}
 	vrf := s.vrf(intf)
@@ -543,7 +594,7 @@ func (s *stockLife) target(intf, port, dst string) (macs []string, known bool) {
 	best := -1
 	for _, r := range s.of("ROUTE_TABLE") {
 		at, prefix, named := strings.Cut(r.key, ":")
-		if !named {
+		if !named || !strings.HasPrefix(at, "Vrf") {
 			at, prefix = "", r.key
 		}
 		p := netip.MustParsePrefix(prefix)
@@ -582,35 +633,71 @@ func (s *stockLife) target(intf, port, dst string) (macs []string, known bool) {
 	return macs, true
 }
 
-// denied reports whether an ACL rule drops packets from a port or LAG.
-func (s *stockLife) denied(bound string, dst netip.Addr) (drop bool) {
+// bound returns the LAG of a port, or the port if it has none.
+func (s *stockLife) bound(port string) string {
+	for _, m := range s.of("LAG_MEMBER_TABLE") {
+		if lag, member, _ := strings.Cut(m.key, ":"); member == port {
+			return lag
+		}
+	}
+	return port
+}
+
+// rule returns the rule with an action that packets from a port or LAG to an address match; nil if there is none.
+func (s *stockLife) rule(bound string, dst netip.Addr, action string) (best *stockRow) {
 	for _, table := range s.of("ACL_TABLE") {
 		if !slices.Contains(strings.Split(table.fields["ports@"], ","), bound) {
 			continue
 		}
-		best := -1
 		for _, r := range s.of("ACL_RULE") {
-			priority, _ := strconv.Atoi(r.fields["PRIORITY"])
-			matches := strings.HasPrefix(r.key, table.key+"|") && netip.MustParsePrefix(r.fields["DST_IP"]).Contains(dst)
-			if matches && priority > best {
-				best, drop = priority, r.fields["PACKET_ACTION"] == "DROP"
+			if !strings.HasPrefix(r.key, table.key+"|") || r.fields[action] == "" ||
+				!netip.MustParsePrefix(r.fields[dstField(table)]).Contains(dst) {
+				continue
+			}
+			if best == nil || r.fields["PRIORITY"] > best.fields["PRIORITY"] { // all have three digits
+				best = r
 			}
 		}
 	}
-	return drop
+	return best
+}
+
+// collector returns the address that gets a copy of packets from a port or LAG to an address, "" if none does.
+func (s *stockLife) collector(bound string, dst netip.Addr) string {
+	const action = "MIRROR_INGRESS_ACTION"
+	rule := s.rule(bound, dst, action)
+	if rule == nil {
+		return ""
+	}
+	host := s.rows["MIRROR_SESSION|"+rule.fields[action]].fields["dst_ip"]
+	for _, e := range s.endpoints() {
+		if e.ip == host && e.vrf == "" && s.up(e.intf) {
+			return e.mac
+		}
+	}
+	return ""
 }
 
 // stockFrame returns a frame of UDP, with a VLAN tag unless it is 0.
 func stockFrame(src, dst string, tag uint16, from, to string) []byte {
 	mac := func(text string) net.HardwareAddr { m, _ := net.ParseMAC(text); return m }
-	eth := &layers.Ethernet{SrcMAC: mac(src), DstMAC: mac(dst), EthernetType: layers.EthernetTypeIPv4}
+	var ip interface {
+		gopacket.NetworkLayer
+		gopacket.SerializableLayer
+	} = &layers.IPv4{Version: 4, IHL: 5, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.ParseIP(from).To4(),
+		DstIP: net.ParseIP(to).To4()}
+	kind := layers.EthernetTypeIPv4
+	if strings.Contains(to, ":") {
+		ip = &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: layers.IPProtocolUDP, SrcIP: net.ParseIP(from),
+			DstIP: net.ParseIP(to)}
+		kind = layers.EthernetTypeIPv6
+	}
+	eth := &layers.Ethernet{SrcMAC: mac(src), DstMAC: mac(dst), EthernetType: kind}
 	list := []gopacket.SerializableLayer{eth}
 	if tag != 0 {
 		eth.EthernetType = layers.EthernetTypeDot1Q
-		list = append(list, &layers.Dot1Q{VLANIdentifier: tag, Type: layers.EthernetTypeIPv4})
+		list = append(list, &layers.Dot1Q{VLANIdentifier: tag, Type: kind})
 	}
-	ip := &layers.IPv4{Version: 4, IHL: 5, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.ParseIP(from).To4(),
-		DstIP: net.ParseIP(to).To4()}
 	udp := &layers.UDP{SrcPort: 1000, DstPort: 2000}
 	_ = udp.SetNetworkLayerForChecksum(ip)
 	buf := gopacket.NewSerializeBuffer()

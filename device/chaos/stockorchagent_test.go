@@ -52,6 +52,9 @@ type foreignSwitch struct {
 	dir     string
 	lines   chipLines
 	syncd   func(*swss.Redis) (stop func()) // starts syncd with a new chip
+
+	managers  map[string]*stockManager
+	unmanaged bool // true if the test writes what managers would
 }
 
 // chipLines are the wires of the chip: frames to send, and the frames that it has sent.
@@ -124,7 +127,8 @@ func newForeign(t *testing.T, chip daemons.ChipConfig, common daemons.Common, op
 	}
 	server := swsstest.StartServer(t)
 	s := &foreignSwitch{liveSwitch: &liveSwitch{T: t, server: server, redis: server.Open(), stops: map[string]func(){}},
-		dir: t.ArtifactDir(), options: options, lines: chipLines{sent: map[uint64]string{}, cut: map[string]bool{}}}
+		dir: t.ArtifactDir(), options: options, managers: map[string]*stockManager{},
+		lines: chipLines{sent: map[uint64]string{}, cut: map[string]bool{}}}
 	chip.Profile, chip.Drive, chip.Devices = profile.Default(), s.lines.drive, noKernel{}
 	common.Backend = func(chip sai.API) sai.API {
 		s.liveSwitch.chip.Store(chip.(*saisim.Chip))
@@ -142,6 +146,7 @@ func newForeign(t *testing.T, chip daemons.ChipConfig, common daemons.Common, op
 		})
 	}
 	t.Cleanup(func() {
+		s.killManagers()
 		s.kill()
 		if stop := s.stops["syncd"]; stop != nil {
 			stop()
@@ -206,9 +211,10 @@ func (s *foreignSwitch) kill() {
 	}
 }
 
-// alive fails the test if orchagent has ended.
+// alive fails the test if orchagent or a manager has ended.
 func (s *foreignSwitch) alive() {
 	s.Helper()
+	s.managersLive()
 	select {
 	case <-s.exited:
 		log, _ := os.ReadFile(filepath.Join(s.dir, "orchagent.out"))

@@ -234,7 +234,7 @@ func (w *stockRows) removal() string {
 
 // addition adds or changes a row; "" if the drawn one is impossible now.
 func (w *stockRows) addition() string {
-	switch w.IntN(16) {
+	switch w.IntN(17) {
 	case 0:
 		return w.addVLAN()
 	case 1, 2:
@@ -260,6 +260,8 @@ func (w *stockRows) addition() string {
 		return w.addACL()
 	case 14:
 		return w.addRule()
+	case 15:
+		return w.addMirror()
 	}
 	return w.addQoS()
 }
@@ -337,20 +339,19 @@ func (w *stockRows) stateChanged(port string) {
 	}
 }
 
-// addInterface makes a router interface with the address of a subnet that no other has.
+// addInterface makes a router interface with the address of a subnet that no other has, of IPv4, IPv6 or both.
 func (w *stockRows) addInterface() string {
 	base, ok := pick(w.Rand, w.bases())
 	if !ok {
 		return ""
 	}
-	used := map[string]bool{}
+	used := map[byte]bool{}
 	for _, r := range w.addresses() {
-		_, prefix, _ := strings.Cut(r.key, ":")
-		used[prefix] = true
+		used[subnet(r)] = true
 	}
-	prefix := ""
-	for n := 1; prefix == "" || used[prefix]; n++ {
-		prefix = fmt.Sprintf("10.%d.0.1/24", n)
+	n := byte(1)
+	for used[n] {
+		n++
 	}
 	_, name, _ := strings.Cut(base, "|")
 	fields, needs := "mac_addr=00:00:00:00:00:00", []string{base}
@@ -362,8 +363,24 @@ func (w *stockRows) addInterface() string {
 		fields, needs = fields+" vrf_name="+vrf, append(needs, "VRF_TABLE|"+vrf)
 	}
 	w.appl("INTF_TABLE", name, fields, needs...)
-	w.appl("INTF_TABLE", name+":"+prefix, "scope=global family=IPv4", "INTF_TABLE|"+name)
-	return "interface " + name + " " + prefix + " " + fields
+	families := 1 + w.IntN(3) // a set of bits
+	if families&1 != 0 {
+		w.appl("INTF_TABLE", fmt.Sprintf("%s:10.%d.0.1/24", name, n), "scope=global family=IPv4", "INTF_TABLE|"+name)
+	}
+	if families&2 != 0 {
+		w.appl("INTF_TABLE", fmt.Sprintf("%s:fc00:%x::1/64", name, n), "scope=global family=IPv6", "INTF_TABLE|"+name)
+	}
+	return fmt.Sprintf("interface %s %d %s, families %d", name, n, fields, families)
+}
+
+// subnet returns the number of the subnet of a router interface's address, in both families.
+func subnet(address *stockRow) byte {
+	_, text, _ := strings.Cut(address.key, ":")
+	ip := netip.MustParsePrefix(text).Addr()
+	if ip.Is4() {
+		return ip.As4()[1]
+	}
+	return ip.As16()[3]
 }
 
 func (w *stockRows) addNeighbor() string {
@@ -372,14 +389,19 @@ func (w *stockRows) addNeighbor() string {
 		return ""
 	}
 	name, prefix, _ := strings.Cut(at.key, ":")
-	ip := netip.MustParsePrefix(prefix).Addr().As4()
-	ip[3] = byte(2 + w.IntN(4))
-	mac := fmt.Sprintf("02:00:00:00:%02x:%02x", ip[1], ip[3])
-	if w.IntN(4) == 0 {
-		mac = fmt.Sprintf("02:00:00:01:%02x:%02x", ip[1], ip[3])
+	first, host := netip.MustParsePrefix(prefix).Addr(), byte(2+w.IntN(4))
+	bytes, kind, family := first.AsSlice(), byte(0), "IPv4"
+	bytes[len(bytes)-1] = host
+	if first.Is6() {
+		kind, family = 2, "IPv6"
 	}
-	w.appl("NEIGH_TABLE", name+":"+netip.AddrFrom4(ip).String(), "neigh="+mac+" family=IPv4", at.id())
-	return "neighbour " + name + ":" + netip.AddrFrom4(ip).String() + " " + mac
+	if w.IntN(4) == 0 {
+		kind++
+	}
+	ip, _ := netip.AddrFromSlice(bytes)
+	mac := fmt.Sprintf("02:00:00:%02x:%02x:%02x", kind, subnet(at), host)
+	w.appl("NEIGH_TABLE", name+":"+ip.String(), "neigh="+mac+" family="+family, at.id())
+	return "neighbour " + name + ":" + ip.String() + " " + mac
 }
 
 // addRoute adds or changes a route through one to three neighbours of a VRF, or a route that drops.
@@ -389,11 +411,8 @@ func (w *stockRows) addRoute() string {
 	if len(all) == 0 {
 		return ""
 	}
-	vrf := all[0].vrf
-	key := fmt.Sprintf("20.%d.0.0/16", w.IntN(6))
-	if w.IntN(2) == 0 {
-		key = fmt.Sprintf("20.%d.%d.0/24", w.IntN(6), w.IntN(3))
-	}
+	vrf, six := all[0].vrf, netip.MustParseAddr(all[0].ip).Is6()
+	key := w.block(six).String()
 	var needs, ips, intfs []string
 	if vrf != "" {
 		key, needs = vrf+":"+key, append(needs, "VRF_TABLE|"+vrf)
@@ -403,12 +422,26 @@ func (w *stockRows) addRoute() string {
 		return "route " + key + " drops"
 	}
 	for _, e := range all[:min(len(all), 1+w.IntN(3))] {
-		if e.vrf == vrf {
+		if e.vrf == vrf && netip.MustParseAddr(e.ip).Is6() == six {
 			ips, intfs, needs = append(ips, e.ip), append(intfs, e.intf), append(needs, e.id)
 		}
 	}
 	w.appl("ROUTE_TABLE", key, "nexthop="+strings.Join(ips, ",")+" ifname="+strings.Join(intfs, ","), needs...)
 	return "route " + key + " by " + strings.Join(ips, ",")
+}
+
+// block returns a random prefix for a route or an ACL rule: a group of subnets, or one of them.
+func (w *stockRows) block(six bool) netip.Prefix {
+	group, one, long := w.IntN(6), w.IntN(3), w.IntN(2) == 0
+	switch {
+	case six && long:
+		return netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x:%x::/64", group, one))
+	case six:
+		return netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x::/48", group))
+	case long:
+		return netip.MustParsePrefix(fmt.Sprintf("20.%d.%d.0/24", group, one))
+	}
+	return netip.MustParsePrefix(fmt.Sprintf("20.%d.0.0/16", group))
 }
 
 // changePort changes the admin state of a port.
@@ -424,7 +457,8 @@ func (w *stockRows) changePort() string {
 
 // addACL binds an ACL table to ports and LAGs that no other one has.
 func (w *stockRows) addACL() string {
-	key := fmt.Sprint("ACL", w.IntN(3))
+	n := w.IntN(len(aclTypes))
+	key := fmt.Sprint("ACL", n)
 	if w.rows["ACL_TABLE|"+key] != nil {
 		return ""
 	}
@@ -448,24 +482,63 @@ func (w *stockRows) addACL() string {
 		_, name, _ := strings.Cut(id, "|")
 		names = append(names, name)
 	}
-	w.config("ACL_TABLE", key, "type=L3 stage=ingress policy_desc="+key+" ports@="+strings.Join(names, ","), ids...)
-	return "ACL table " + key + " at " + strings.Join(names, ",")
+	w.config("ACL_TABLE", key, "type="+aclTypes[n]+" stage=ingress policy_desc="+key+" ports@="+strings.Join(names, ","),
+		ids...)
+	return "ACL table " + key + " " + aclTypes[n] + " at " + strings.Join(names, ",")
 }
+
+// aclTypes are the types of the ACL tables, each of which exists at most once.
+var aclTypes = []string{"L3", "L3", "L3V6", "MIRROR"}
 
 func (w *stockRows) addRule() string {
 	table, ok := pick(w.Rand, w.of("ACL_TABLE"))
 	if !ok {
 		return ""
 	}
-	n := w.IntN(5)
-	dst := fmt.Sprintf("20.%d.0.0/16", w.IntN(6))
-	if w.IntN(3) == 0 {
-		dst = fmt.Sprintf("10.%d.0.0/24", 1+w.IntN(6))
+	kind, n, needs := table.fields["type"], w.IntN(5), []string{table.id()}
+	dst := w.block(kind == "L3V6")
+	if at, ok := pick(w.Rand, w.addresses()); ok && w.IntN(3) == 0 {
+		_, text, _ := strings.Cut(at.key, ":")
+		if p := netip.MustParsePrefix(text).Masked(); p.Addr().Is6() == (kind == "L3V6") {
+			dst = p
+		}
 	}
-	fields := fmt.Sprintf("PRIORITY=%d DST_IP=%s PACKET_ACTION=%s", 100+n, dst, []string{"DROP", "FORWARD"}[w.IntN(2)])
+	action := "PACKET_ACTION=" + []string{"DROP", "FORWARD"}[w.IntN(2)]
+	if kind == "MIRROR" {
+		session, ok := pick(w.Rand, w.of("MIRROR_SESSION"))
+		if !ok {
+			return ""
+		}
+		action, needs = "MIRROR_INGRESS_ACTION="+session.key, append(needs, session.id())
+	}
+	fields := fmt.Sprintf("PRIORITY=%d %s=%s %s", 100+n, dstField(table), dst, action)
 	key := fmt.Sprintf("%s|R%d", table.key, n)
-	w.config("ACL_RULE", key, fields, table.id())
+	w.config("ACL_RULE", key, fields, needs...)
 	return "ACL rule " + key + " " + fields
+}
+
+// dstField returns the field of a table's rules for the destination.
+func dstField(table *stockRow) string {
+	if table.fields["type"] == "L3V6" {
+		return "DST_IPV6"
+	}
+	return "DST_IP"
+}
+
+// addMirror makes a session to a host at a port. The host need not be there.
+func (w *stockRows) addMirror() string {
+	key := fmt.Sprint("M", w.IntN(2))
+	at, ok := pick(w.Rand, slices.DeleteFunc(w.addresses(), func(r *stockRow) bool {
+		name, prefix, _ := strings.Cut(r.key, ":")
+		return !strings.HasPrefix(name, "Ethernet") || w.vrf(name) != "" || netip.MustParsePrefix(prefix).Addr().Is6()
+	}))
+	if !ok || w.rows["MIRROR_SESSION|"+key] != nil {
+		return ""
+	}
+	fields := fmt.Sprintf("type=ERSPAN src_ip=10.255.0.1 dst_ip=10.%d.0.%d gre_type=0x88be dscp=8 ttl=64 queue=0",
+		subnet(at), 2+w.IntN(4))
+	w.config("MIRROR_SESSION", key, fields, at.id())
+	return "mirror session " + key + " " + fields
 }
 
 // addQoS adds or changes a row of a QoS table.
