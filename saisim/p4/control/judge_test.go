@@ -66,8 +66,8 @@ var unreadable = map[string]string{
 	"extern_custom_fields.json": `extern type "CustomExtern" is not supported`,
 }
 
-// Every JSON program is read and forwards packets of all lengths without a panic, or it is refused with a reason: it has
-// no parser, or an extern that v1model does not have.
+// Every JSON program is read and forwards packets of all lengths without a panic, or it is refused with a reason: it
+// has no parser, or an extern that v1model does not have.
 func TestJudgePrograms(t *testing.T) {
 	read, refused := 0, 0
 	for _, path := range files(t, judge(t), `\.json$`) {

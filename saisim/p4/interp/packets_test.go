@@ -231,7 +231,8 @@ func TestMeterRates(t *testing.T) {
 
 // Counters count the bytes at arrival. An index outside has no effect.
 func TestCounters(t *testing.T) {
-	r := parts{ingress: []string{"add_header header:e", "count counter_array:count 1", "count counter_array:count 4"}}.rig(t)
+	r := parts{ingress: []string{"add_header header:e", "count counter_array:count 1",
+		"count counter_array:count 4"}}.rig(t)
 	r.send(0, 0, op(1))
 	if c, err := r.Counter(r.Program.Counters[0], 1); err != nil || c != (Count{1, 10}) {
 		t.Errorf("counted %+v (%v), want one packet of 10 bytes", c, err)

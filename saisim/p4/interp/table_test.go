@@ -15,7 +15,7 @@ func num(v int64) *big.Int { return big.NewInt(v) }
 // op returns a packet with a value of the key h.op.
 func op(v int) string { return fmt.Sprintf("%02x 11223344 00000005 ff", v) }
 
-// argumentOut is a program whose action run stores its parameter in h.a, so that a packet shows which entry hit.
+// argumentOut returns a switch whose action run stores its parameter in h.a, so that a packet shows which entry hit.
 func argumentOut(t *testing.T, kind string) (*rig, *p4.Table, func(int64) Result) {
 	r := parts{ingress: []string{"assign h.a =p"}, kind: kind}.rig(t)
 	run := r.action("run")
@@ -191,5 +191,94 @@ func TestIdleTimeout(t *testing.T) {
 	}
 	if err := r.SetTimeout(r.table("egress.t"), 0, 1); err == nil {
 		t.Error("a table without timeouts accepted one")
+	}
+}
+
+// indirect returns the base program with an action profile and a selector in front of its table.
+func indirect(t *testing.T) *rig {
+	t.Helper()
+	text := strings.NewReplacer("INGRESS", st(t, "assign h.a =p"), "EGRESS", "", "PARSE", "", "TRANSITIONS", "", "KEY", "",
+		"KIND", "exact").Replace(base)
+	text = strings.Replace(text, `"type": "simple", "max_size": 4, "with_counters": true`,
+		`"type": "indirect_ws", "action_profile": "ap", "max_size": 4, "with_counters": true`, 1)
+	from := strings.Index(text, `"default_entry"`)
+	to := strings.Index(text[from:], "}],") + from
+	text = text[:from] + `"pragmas": []` + text[to:]
+	text = strings.Replace(text, `"action_profiles": []`, `"action_profiles": [{"name": "ap", "id": 0, "max_size": 4,
+		"selector": {"algo": "identity", "input": [{"type": "field", "value": ["h", "n"]}]}}]`, 1)
+	p, err := p4.Read(strings.NewReader(text), "profile.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sw, err := New(p, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{Switch: sw, t: t}
+}
+
+// An entry selects a member, or a group whose member is the hash modulo the number of members. A group without members
+// runs no action.
+func TestProfiles(t *testing.T) {
+	r := indirect(t)
+	table, ap, run := r.table("ingress.t"), r.Program.Profiles[0], r.action("run")
+	key := func(v int64) []p4.Match { return []p4.Match{{Kind: p4.Exact, Value: num(v)}} }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	for i := range 3 {
+		h, err := r.AddMember(ap, run, []*big.Int{num(int64(100 + i))})
+		if err != nil || h != i {
+			t.Fatalf("member %d, %v, want %d", h, err, i)
+		}
+	}
+	group, err := r.AddGroup(ap)
+	must(err)
+	_, err = r.AddEntry(table, key(1), Member(1), 0)
+	must(err)
+	_, err = r.AddEntry(table, key(2), Group(group), 0)
+	must(err)
+	_, err = r.AddEntry(table, key(3), Member(9), 0)
+	refused(err, "INVALID_MBR_HANDLE")
+	_, err = r.AddEntry(table, key(3), Action(run, num(0)), 0)
+	refused(err, "want a member or a group")
+	sent := func(key, n int) string {
+		t.Helper()
+		return r.send(1, r.Now(), fmt.Sprintf("%02x 11223344 00000005 %02x", key, n))[0][5:13]
+	}
+	if got := sent(1, 0); got != "00000065" {
+		t.Errorf("member 1 gives %s, want 00000065", got)
+	}
+	if got := sent(2, 0); got != "11223344" || r.Accounts().Undefined != 1 {
+		t.Errorf("an empty group gives %s, want no change and one operation without a result", got)
+	}
+	must(r.ChangeGroup(ap, group, 2, true))
+	must(r.ChangeGroup(ap, group, 0, true))
+	refused(r.ChangeGroup(ap, group, 0, true), "MBR_ALREADY_IN_GRP")
+	refused(r.ChangeGroup(ap, group, 1, false), "MBR_NOT_IN_GRP")
+	for n, want := range []string{"00000064", "00000066", "00000064"} {
+		if got := sent(2, n); got != want {
+			t.Errorf("hash %d gives %s, want %s", n, got, want)
+		}
+	}
+	refused(r.DeleteMember(ap, 0), "is in group 0")
+	refused(r.DeleteMember(ap, 1), "is used by table ingress.t")
+	refused(r.DeleteGroup(ap, group), "is used by table ingress.t")
+	must(r.SetDefault(table, Member(2)))
+	if got := sent(77, 0); got != "00000066" {
+		t.Errorf("the default gives %s, want 00000066", got)
+	}
+	must(r.ModifyMember(ap, 2, run, []*big.Int{num(5)}))
+	if got := sent(77, 0); got != "00000005" {
+		t.Errorf("the modified member gives %s, want 00000005", got)
 	}
 }
