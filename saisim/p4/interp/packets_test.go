@@ -95,7 +95,7 @@ func TestPassAgain(t *testing.T) {
 	})
 }
 
-// Multicast makes one copy per port of each node, and the packet itself ends.
+// Multicast makes one copy per port of each node, and one for each link aggregation group. The packet itself ends.
 func TestMulticast(t *testing.T) {
 	r := parts{
 		ingress: []string{"assign " + standard + "mcast_grp 9"},
@@ -104,20 +104,22 @@ func TestMulticast(t *testing.T) {
 	if err := r.AddMulticastGroup(9); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []Node{{RID: 5, Ports: []uint32{3, 1}}, {RID: 6, Ports: []uint32{1}}} {
+	r.SetLag(2, []uint32{8, 7})
+	for _, n := range []Node{{RID: 5, Ports: []uint32{3, 1}}, {RID: 6, Ports: []uint32{1}, Lags: []int{2}}} {
 		if err := r.Associate(9, r.AddNode(n), true); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"1: 010000000500000005ff", "3: 010000000500000005ff", "1: 010000000600000005ff"}
+	want := []string{"1: 010000000500000005ff", "3: 010000000500000005ff", "1: 010000000600000005ff",
+		"7: 010000000600000005ff"}
 	got := r.send(2, 0, op(1))
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("sent %q, want %q", got, want)
 	}
-	if a := r.Accounts(); a.Copies != 2 {
-		t.Errorf("%d copies added, want 2: three copies less the original", a.Copies)
+	if a := r.Accounts(); a.Copies != 3 {
+		t.Errorf("%d copies added, want 3: four copies less the original", a.Copies)
 	}
 }
 
@@ -281,5 +283,22 @@ func TestPriority(t *testing.T) {
 	r.send(0, 0, op(2))
 	if a := r.Accounts(); a.Sent[0].Packets != 1 || a.Dropped[DropPriority] != 1 {
 		t.Errorf("accounts %+v, want one packet sent, and one dropped for its priority", a)
+	}
+}
+
+// A frame that became too long is dropped.
+func TestLongFrame(t *testing.T) {
+	r := parts{ingress: []string{"add_header header:e"}}.rig(t)
+	if err := r.Receive(0, 0, make([]byte, 65533)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Receive(0, 0, make([]byte, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Receive(0, 0, make([]byte, 65536)); err == nil {
+		t.Error("a packet of 65536 bytes was accepted")
+	}
+	if a := r.Accounts(); a.Sent[0].Packets != 1 || a.Dropped[DropTooLong] != 1 {
+		t.Errorf("accounts %+v, want one packet sent, and one dropped for its length", a)
 	}
 }

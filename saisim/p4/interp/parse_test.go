@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tamtam/saisim/p4"
 )
 
 // Operations of the parser, as JSON.
@@ -155,5 +157,34 @@ func TestHashes(t *testing.T) {
 	}
 	if got := hash("csum16", []byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7}, CRC{}); got != 0x220d {
 		t.Errorf("csum16: %#x, want 0x220d", got)
+	}
+}
+
+// In P4_14, a header computes the length of its variable field from its own fields.
+func TestComputedLength(t *testing.T) {
+	const toV = `{"op": "extract", "parameters": [{"type": "regular", "value": "v"}]}`
+	length := x("*", `{"type": "local", "value": 0}`, "8")
+	text := strings.NewReplacer("INGRESS", st(t, "assign h.n standard_metadata.parser_error"), "EGRESS", "", "PARSE",
+		toV+","+toE, "TRANSITIONS", "", "KEY", "", "KIND", "exact",
+		`"length_exp": null`, `"length_exp": `+length).Replace(base)
+	for _, tt := range []struct{ payload, want string }{
+		{"02 aabb 0001 ff", "0002aabb0001ff"},
+		{"00 0001", "00000001"},
+		{"03 aabb", "0103aabb"},
+		{"05 aabbccddee", "0405aabbccddee"},
+	} {
+		p, err := p4.Read(strings.NewReader(text), "length.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sw, err := New(p, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{Switch: sw, t: t}
+		want := []string{"0: 011122334400000005" + tt.want}
+		if got := r.send(0, 0, op(1)+tt.payload); !slices.Equal(got, want) {
+			t.Errorf("%s: sent %q, want %q", tt.payload, got, want)
+		}
 	}
 }

@@ -201,6 +201,11 @@ func TestLog(t *testing.T) {
 	if got := r.kinds("log"); !slices.Equal(got, []string{"5 and -1"}) {
 		t.Errorf("logged %q", got)
 	}
+	r = parts{ingress: []string{`log_msg {"type": "string", "value": "{}, {} and {}"} ` + list}}.rig(t)
+	r.send(3, 0, in)
+	if got := r.kinds("log"); !slices.Equal(got, []string{"5, -1 and {}"}) {
+		t.Errorf("logged %q with a value too few", got)
+	}
 }
 
 // A field saturates or wraps, as its type says.
