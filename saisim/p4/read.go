@@ -562,8 +562,11 @@ func (r *reader) readStandard(root *node) {
 // fits reports whether a number is not negative and has at most the given count of bits.
 func fits(v *big.Int, bits int) bool { return v.Sign() >= 0 && v.BitLen() <= bits }
 
-// label returns the node with a label for messages.
+// labelled returns an element of an array with a label for messages, in place of those of the array and its index.
 func (n *node) labelled(format string, args ...any) *node {
 	n.label = fmt.Sprintf(format, args...)
+	if _, array := n.up.value.([]any); array {
+		n.up = n.up.up
+	}
 	return n
 }

@@ -1,8 +1,10 @@
 package control_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,8 +68,8 @@ var unreadable = map[string]string{
 	"extern_custom_fields.json": `extern type "CustomExtern" is not supported`,
 }
 
-// Every JSON program is read and forwards packets of all lengths without a panic, or it is refused with a reason: it has
-// no parser, or an extern that v1model does not have.
+// Every JSON program is read and forwards packets of all lengths without a panic, or it is refused with a reason: it
+// has no parser, or an extern that v1model does not have.
 func TestJudgePrograms(t *testing.T) {
 	read, refused := 0, 0
 	for _, path := range files(t, judge(t), `\.json$`) {
@@ -394,4 +396,133 @@ func replay(t *testing.T, run string) {
 		}
 	}
 	t.Logf("%d packets in, %d of %d packets out are the same", len(in), len(want)-missing, len(want))
+}
+
+// pathStep matches a step of a packet through parser and ingress in p4pktgen's expected paths.
+var pathStep = regexp.MustCompile(`\(u'(node_\d+)', \((True|False)|\(u'([\w.$]+)', u'([\w.$]+)'\)|'(\w+)'`)
+
+// pathOf returns the steps of an expected path: states and errors, conditions, and tables with their actions.
+func pathOf(text string) string {
+	var steps []string
+	for _, m := range pathStep.FindAllStringSubmatch(text, -1) {
+		switch {
+		case m[1] != "":
+			steps = append(steps, m[1]+"="+strings.ToLower(m[2]))
+		case m[3] != "":
+			steps = append(steps, m[3]+"/"+m[4])
+		case m[5] != "sink":
+			steps = append(steps, m[5])
+		}
+	}
+	return strings.Join(steps, " ") + " "
+}
+
+// stepsOf returns the same from the trace of a packet.
+func stepsOf(events []interp.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		switch {
+		case e.Pipeline != "ingress" || e.Copy > 0:
+		case e.Kind == "state", e.Kind == "parser_error":
+			b.WriteString(e.Name + " ")
+		case e.Kind == "condition":
+			fmt.Fprintf(&b, "%s=%v ", e.Name, *e.Value)
+		case e.Kind == "table":
+			b.WriteString(e.Name + "/" + e.Action + " ")
+		}
+	}
+	return b.String()
+}
+
+// p4pktgen proved of some paths that no packet takes them. No packet does, whatever it contains and whatever the
+// default actions are.
+func TestJudgePaths(t *testing.T) {
+	found := files(t, judge(t), `/expected-paths\.json$`)
+	if len(found) == 0 {
+		t.Skip("no expected-paths.json below P4_JUDGE")
+	}
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var checks map[string]struct {
+		JSON  string      `json:"json"`
+		Paths [][2]string `json:"expected_paths"`
+	}
+	if err := json.Unmarshal(text, &checks); err != nil {
+		t.Fatal(err)
+	}
+	impossible, possible, taken := 0, 0, 0
+	for name, check := range checks {
+		p, err := p4.ReadFile(filepath.Join(filepath.Dir(found[0]), check.JSON))
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		seen := walks(t, p, 4000)
+		for _, path := range check.Paths {
+			steps, ever := pathOf(path[0]), false
+			for s := range seen {
+				ever = ever || strings.HasPrefix(s, steps)
+			}
+			switch path[1] {
+			case "TestPathResult.NO_PACKET_FOUND":
+				if impossible++; ever {
+					t.Errorf("%s: a packet took the path %s", name, steps)
+				}
+			case "TestPathResult.SUCCESS":
+				if possible++; ever {
+					taken++
+				} else {
+					t.Logf("%s: no packet took the path %s", name, steps)
+				}
+			}
+		}
+	}
+	t.Logf("%d impossible paths were not taken; %d of %d possible ones were", impossible, taken, possible)
+}
+
+// walks returns the paths of many packets, with changing default actions. Every number is a function of a counter.
+func walks(t *testing.T, p *p4.Program, packets int) map[string]bool {
+	t.Helper()
+	var state uint64
+	next := func(n int) int {
+		state = state*6364136223846793005 + 1442695040888963407
+		return int((state >> 33) % uint64(n))
+	}
+	var events []interp.Event
+	sw, err := interp.New(p, interp.Config{Trace: func(e interp.Event) { events = append(events, e) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	// The bytes that matter to these programs: types and lengths of Ethernet, IPv4 and TCP, and small numbers.
+	common := []byte{0, 1, 2, 3, 4, 5, 6, 8, 0x45, 0x46, 0x08, 0x11, 0x60, 0xff}
+	for i := range packets {
+		for _, table := range p.Ingress.Tables {
+			if table.Profile == nil && !table.ConstAction && len(table.Actions) > 0 && next(4) == 0 {
+				a := table.Actions[next(len(table.Actions))]
+				data := make([]*big.Int, len(a.Params))
+				for j := range data {
+					data[j] = big.NewInt(int64(next(2)))
+				}
+				if err := sw.SetDefault(table, interp.Action(a, data...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		data := make([]byte, next(64))
+		for j := range data {
+			data[j] = common[next(len(common))]
+		}
+		if len(data) > 14 && next(3) > 0 {
+			data[12], data[13], data[14] = 8, 0, byte(0x45+next(3))
+		}
+		events = events[:0]
+		if err := sw.Receive(uint32(next(4)), uint64(i), data); err != nil {
+			t.Fatal(err)
+		}
+		seen[stepsOf(events)] = true
+	}
+	return seen
 }

@@ -185,7 +185,8 @@ func TestDrops(t *testing.T) {
 		})
 	}
 	t.Run("a later port undoes a mark", func(t *testing.T) {
-		r := parts{ingress: []string{"mark_to_drop header:standard_metadata", "assign standard_metadata.egress_spec 4"}}.rig(t)
+		r := parts{ingress: []string{"mark_to_drop header:standard_metadata",
+			"assign standard_metadata.egress_spec 4"}}.rig(t)
 		if got := r.send(3, 0, in); len(got) != 1 || !strings.HasPrefix(got[0], "4: ") {
 			t.Errorf("sent %q, want one by port 4", got)
 		}
@@ -199,6 +200,11 @@ func TestLog(t *testing.T) {
 	r.send(3, 0, in)
 	if got := r.kinds("log"); !slices.Equal(got, []string{"5 and -1"}) {
 		t.Errorf("logged %q", got)
+	}
+	r = parts{ingress: []string{`log_msg {"type": "string", "value": "{}, {} and {}"} ` + list}}.rig(t)
+	r.send(3, 0, in)
+	if got := r.kinds("log"); !slices.Equal(got, []string{"5, -1 and {}"}) {
+		t.Errorf("logged %q with a value too few", got)
 	}
 }
 
