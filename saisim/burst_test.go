@@ -12,7 +12,6 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/engine"
 	"tamtam/saisim/profile"
-	"tamtam/saisim/tm"
 	"tamtam/saisim/truth"
 )
 
@@ -33,7 +32,7 @@ func newBurstRig(t *testing.T, p profile.Profile) *burstRig {
 }
 
 // limit gives the queue limits, as microburstorch does.
-func (r *burstRig) limit(to tm.BurstLimits) {
+func (r *burstRig) limit(to saisim.BurstLimits) {
 	r.Helper()
 	r.truth.Limit(1, 0, r.Now(), to)
 	if to.High == 0 {
@@ -125,7 +124,7 @@ func TestBurstsAreTrue(t *testing.T) {
 		p := profile.Small()
 		p.Buffer.Cells = 200 + g.Uint32N(3000)
 		r := newBurstRig(t, p)
-		limits := func() (l tm.BurstLimits) {
+		limits := func() (l saisim.BurstLimits) {
 			l.High = 1 + g.Uint64N([]uint64{100, 3000, 20_000, 60_000}[g.IntN(4)])
 			l.Low = 1 + g.Uint64N(l.High)
 			if g.IntN(3) == 0 {
@@ -147,7 +146,7 @@ func TestBurstsAreTrue(t *testing.T) {
 				gap = 1 + g.Uint64N(3000)
 			}
 			if g.IntN(80) == 0 {
-				r.limit([]tm.BurstLimits{{}, limits()}[g.IntN(2)])
+				r.limit([]saisim.BurstLimits{{}, limits()}[g.IntN(2)])
 			}
 			to := r.Now() + saisim.Cycle(g.Uint64N(gap))
 			for everyCycle && r.Now() < to {
@@ -183,18 +182,18 @@ func TestBurstIsCut(t *testing.T) {
 		}
 		r.Advance(r.Now() + 20_000)
 	}
-	r.limit(tm.BurstLimits{High: 5000, Low: 2500})
+	r.limit(saisim.BurstLimits{High: 5000, Low: 2500})
 	load()
-	r.limit(tm.BurstLimits{High: 6000, Low: 3000})
+	r.limit(saisim.BurstLimits{High: 6000, Low: 3000})
 	r.Advance(r.Now() + 1000)
-	r.limit(tm.BurstLimits{})
+	r.limit(saisim.BurstLimits{})
 	r.check(new(calibration))
 	got := r.Bursts(0, 10)
 	if s := states(got); s != "1 cut, 2 cut" {
 		t.Errorf("%s", s)
 	}
 	r.drain()
-	r.limit(tm.BurstLimits{High: 6000, Low: 3000})
+	r.limit(saisim.BurstLimits{High: 6000, Low: 3000})
 	load()
 	if s := states(r.Bursts(0, 10)); s != "1 cut, 2 cut, 3 open" {
 		t.Errorf("%s", s)
@@ -235,7 +234,7 @@ func TestBurstObjectsAreRefused(t *testing.T) {
 	}
 	r.refused(bad, sai.ObjectTypeTAMEvent, event()...)
 	r.refused(bad, sai.ObjectTypeTAMEvent, event(sai.TAMEventAttrThreshold, interval)...)
-	r.limit(tm.BurstLimits{High: 100, Low: 50})
+	r.limit(saisim.BurstLimits{High: 100, Low: 50})
 	e := r.get(sai.ObjectTypeTAM, r.tam, sai.TAMAttrEventObjectsList)
 	r.refused(unsupported, sai.ObjectTypeTAM, sai.TAMAttrEventObjectsList, e)
 	r.refused(unsupported, sai.ObjectTypeTAM, sai.TAMAttrEventObjectsList, e, sai.TAMAttrTAMBindPointTypeList,

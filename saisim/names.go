@@ -42,6 +42,8 @@ type (
 	TrimTotals = engine.TrimTotals
 	// Burst is a time in which a queue held much.
 	Burst = engine.Burst
+	// BurstLimits defines the bursts of a queue.
+	BurstLimits = engine.BurstLimits
 	// BurstFlow is a flow in a burst.
 	BurstFlow = engine.BurstFlow
 	// FlowID names a flow in a queue by its headers.

@@ -35,6 +35,9 @@ func (m *Manager) decide(context.Context) error {
 	for _, key := range m.rows[schema.CfgMicroburst].Sorted() {
 		row := forward.Row{Table: schema.AppMicroburst, Key: key}
 		b, err := schema.ParseMicroburst(key, m.rows[schema.CfgMicroburst][key])
+		if err == nil {
+			err = b.Check()
+		}
 		if err != nil {
 			m.out.Report(row, schema.StatusFailed, schema.Reason(err))
 			continue

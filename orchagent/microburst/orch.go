@@ -172,6 +172,9 @@ func (o *Orch) plan(ctx context.Context) map[string]binding {
 
 func (o *Orch) want(ctx context.Context, key string, fields swss.FieldValues) (b binding, err error) {
 	m, err := schema.ParseMicroburst(schema.ConfigKey(key), fields)
+	if err == nil {
+		err = m.Check()
+	}
 	switch {
 	case err != nil:
 		return b, err

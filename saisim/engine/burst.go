@@ -18,6 +18,9 @@ const (
 	BurstFlows = 16
 )
 
+// BurstLimits defines the bursts of a queue.
+type BurstLimits = tm.BurstLimits
+
 // A Burst is a time in which a queue held much. A queue with limits is in a burst from the cycle in which it holds High
 // bytes or more, until the cycle in which it holds fewer than Low. Its depth in a cycle takes all values that it has
 // after the packets that enter and leave it in that cycle, in the order of the cycle's work, as for its watermark. A
@@ -31,7 +34,7 @@ type Burst struct {
 	Cut    bool // true if a change of configuration ended it
 	// Index is the number of the queue's burst, from 1 on. A queue of a new port begins again.
 	Index  uint64
-	Limits tm.BurstLimits
+	Limits BurstLimits
 
 	Begin, PeakAt, End Cycle
 	Peak               uint64 // largest number of bytes in the queue; PeakAt is the first cycle with that depth

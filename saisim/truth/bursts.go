@@ -2,7 +2,6 @@ package truth
 
 import (
 	"tamtam/saisim"
-	"tamtam/saisim/tm"
 )
 
 // Bursts keeps the depth of every queue, change by change, and finds the bursts in it. It uses the moments of copies
@@ -18,7 +17,7 @@ type queueName struct {
 
 // depths is the history of a queue's depth.
 type depths struct {
-	limits tm.BurstLimits
+	limits saisim.BurstLimits
 	held   []held
 	depth  uint64
 	found  []Burst // the last one may be open
@@ -57,7 +56,7 @@ func (b *Bursts) of(port saisim.PortID, queue uint8) *depths {
 }
 
 // Limit sets the limits of a queue at a cycle. An open burst is cut.
-func (b *Bursts) Limit(port saisim.PortID, queue uint8, at saisim.Cycle, to tm.BurstLimits) {
+func (b *Bursts) Limit(port saisim.PortID, queue uint8, at saisim.Cycle, to saisim.BurstLimits) {
 	d := b.of(port, queue)
 	if d.limits == to {
 		return

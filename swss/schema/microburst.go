@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -31,6 +32,14 @@ func (m *Microburst) Low() uint32 {
 	return max(1, m.Threshold/2)
 }
 
+// Check returns an error if a burst would end before it begins.
+func (m *Microburst) Check() error {
+	if m.End > m.Threshold {
+		return fmt.Errorf("end_threshold %q: want at most threshold, %d", utoa(m.End), m.Threshold)
+	}
+	return nil
+}
+
 func (m *Microburst) layout() layout {
 	return layout{
 		table: CfgMicroburst,
@@ -45,11 +54,6 @@ func (m *Microburst) layout() layout {
 			number("threshold", 1, 1<<32-1, 0, &m.Threshold, "Bytes in the queue with which a burst begins.").needed(),
 			number("end_threshold", 0, 1<<32-1, 0, &m.End,
 				"A burst ends when fewer bytes are in the queue; 0 is half of threshold.").ifSet(),
-		},
-		check: func(r *reader) {
-			if m.Threshold > 0 && m.End > m.Threshold {
-				r.bad("end_threshold", utoa(uint64(m.End)), "at most threshold, "+utoa(uint64(m.Threshold)))
-			}
 		},
 	}
 }
