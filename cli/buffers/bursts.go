@@ -14,8 +14,8 @@ import (
 
 const burstsRoot = "tamtam-microburst:microbursts"
 
-// showBursts returns the command that shows the bursts of queues, the newest last, with the flow that had the most bytes
-// in each. With detail, it shows all flows.
+// showBursts returns the command that shows the bursts of queues, the newest last, each with the flow that had the most
+// bytes. With detail, it shows all flows.
 func showBursts(detail bool) Show {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) { return viewBursts(ctx, c, detail) }
 }
