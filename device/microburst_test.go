@@ -71,7 +71,7 @@ func TestMicrobursts(t *testing.T) {
 		t.Errorf("record %v", first)
 	}
 	shown := sw.CLI("show queue bursts detail")
-	for _, want := range []string{"10.0.0.1 1000 > 10.0.0.3 4791 udp", "10.0.0.2 2000 > 10.0.0.3 4791 udp", "Ethernet1:0"} {
+	for _, want := range []string{"Ethernet1:0 1: 10.0.0.1 1000 > 10.0.0.3 4791 udp", "10.0.0.2 2000 > 10.0.0.3 4791"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in:\n%s", want, shown)
 		}

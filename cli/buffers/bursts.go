@@ -14,8 +14,8 @@ import (
 
 const burstsRoot = "tamtam-microburst:microbursts"
 
-// showBursts returns the command that shows the bursts of queues, the newest last, with the flow that had the most bytes
-// in each. With detail, it shows all flows.
+// showBursts returns the command that shows the bursts of queues, the newest last, each with the flow that had the most
+// bytes. With detail, it shows all flows.
 func showBursts(detail bool) Show {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) { return viewBursts(ctx, c, detail) }
 }
@@ -35,7 +35,7 @@ func viewBursts(ctx context.Context, c *kit.Call, detail bool) (*kit.View, error
 		}
 		name := port + ":" + number
 		queues = append(queues, []string{
-			name, kit.OrDash(state.Text("threshold")), kit.Title(kit.OrDash(state.Text("status"))),
+			port, number, kit.OrDash(state.Text("threshold")), kit.Title(kit.OrDash(state.Text("status"))),
 			kit.OrDash(state.Text("bursts")), kit.OrDash(state.Text("lost")), kit.OrDash(state.Text("peak")),
 			micros(state.Text("duration")),
 		})
@@ -48,7 +48,7 @@ func viewBursts(ctx context.Context, c *kit.Call, detail bool) (*kit.View, error
 				first = flowWords(list[0])
 			}
 			rows = append(rows, []string{
-				name, s.Text("number"), s.Text("state"), clock(s.Text("begin")), micros(s.Text("duration")), s.Text("peak"),
+				port, number, s.Text("number"), s.Text("state"), clock(s.Text("begin")), micros(s.Text("duration")), s.Text("peak"),
 				s.Text("packets"), s.Text("dropped-packets"), first,
 			})
 			if detail {
@@ -58,12 +58,14 @@ func viewBursts(ctx context.Context, c *kit.Call, detail bool) (*kit.View, error
 	}
 	return kit.Framed(kit.One(burstsRoot, found), func(p *kit.Printout) {
 		p.Table([]kit.Column{
-			kit.Col("Queue", 14, 2), kit.Col("Threshold", 9, 2), kit.Col("Status", 8, 2), kit.Col("Bursts", 8, 2),
+			kit.Col("Port", 11, 2), kit.Col("Queue", 5, 2), kit.Col("Threshold", 9, 2), kit.Col("Status", 8, 2),
+			kit.Col("Bursts", 8, 2),
 			kit.Col("Lost", 6, 2), kit.Col("Peak", 9, 2), kit.Col("Total us", 10, 0),
 		}, queues)
 		p.Line("")
 		p.Table([]kit.Column{
-			kit.Col("Queue", 14, 2), kit.Col("Number", 6, 2), kit.Col("State", 5, 2), kit.Col("Begin", 27, 2),
+			kit.Col("Port", 11, 2), kit.Col("Queue", 5, 2), kit.Col("Number", 6, 2), kit.Col("State", 5, 2),
+			kit.Col("Begin", 29, 2),
 			kit.Col("us", 10, 2), kit.Col("Peak", 9, 2), kit.Col("Packets", 7, 2), kit.Col("Dropped", 7, 2),
 			kit.Col("Most bytes", 20, 0),
 		}, rows)

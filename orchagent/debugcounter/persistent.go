@@ -231,7 +231,7 @@ func (w *watch) settle(ctx context.Context, counters map[string]*counter) error 
 	return errors.Join(w.raise(ctx, want), w.clear(ctx))
 }
 
-// begin is called once all rows are known. It forgets what a former process knew of counters and ports that no longer
+// begin starts the watch once all rows are known. It forgets what a former process knew of counters and ports that no longer
 // exist.
 func (w *watch) begin(ctx context.Context, counters map[string]*counter) error {
 	keys, err := w.counters.AllKeys(ctx)

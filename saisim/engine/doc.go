@@ -19,6 +19,7 @@
 //	replicate  copies of the packet, for the CPU within the rate of a policer; mirror adds those for mirror sessions
 //	queue      the queues, over tamtam/saisim/tm, and their scheduling; shape has ports with a shaper
 //	trim       trims packets for which a queue has no space
+//	burst      bursts of queues, with their flows; contents follows what queues hold
 //	egress     the egress pipe, with the stations below
 //	flymon     sketches that count each copy
 //	aclegress  the egress ACL tables
