@@ -72,25 +72,21 @@ func (c *queues) uncharge(pk *packet) {
 		if pk.shrunk {
 			n = int(pk.met.trim.kept)
 		}
-		c.release(pk.in, int(pk.group-1), n)
+		c.release(pk.in, int(pk.group-1), n, 0)
 	}
 }
 
 // shrink reduces the charge of a packet to that of its first n bytes, of which its trimmed copy consists.
 func (c *queues) shrink(pk *packet, n int) {
-	i := int(pk.group - 1)
-	g := &c.accounts.groups[pk.in][i]
-	was := g.Paused()
-	c.buffer.Shrink(g, uint64(pk.length), uint64(n))
 	pk.shrunk = true
-	c.changed(pk.in, i, was)
+	c.release(pk.in, int(pk.group-1), pk.length, n)
 }
 
-// release ends the charge of a packet of n bytes.
-func (c *queues) release(lane PortID, group, n int) {
+// release ends the charge of a packet of n bytes, or reduces it to left bytes if that is not 0.
+func (c *queues) release(lane PortID, group, n, left int) {
 	g := &c.accounts.groups[lane][group]
 	was := g.Paused()
-	c.buffer.Release(g, uint64(n))
+	c.buffer.Release(g, uint64(n), uint64(left))
 	c.changed(lane, group, was)
 }
 

@@ -295,7 +295,7 @@ func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableName
 	}
 	if d.Queued {
 		x := note{table: noteQueue, flags: hitIf(!d.Why.AtQueue(), 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)}
-		if cp.trimmed {
+		if cp.trimmed && cp.mirror == nil {
 			t := &pk.met.trim
 			p.add(note{table: noteQueue, x: x.x, y: t.depth, a: uint64(t.queue)})
 			x.table, x.b = noteTrim, uint64(t.kept)

@@ -431,7 +431,7 @@ func (c *ingressPipe) charged(pk *packet) bool {
 	pk.held = 0
 	c.queues.straight(p, pk)
 	if held { // the packet may be gone
-		c.queues.release(in, group, n)
+		c.queues.release(in, group, n, 0)
 	}
 	return true
 }

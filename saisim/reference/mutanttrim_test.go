@@ -76,6 +76,7 @@ var trimMutants = []mutant{
 	{"a mirror copy of a trimmed packet is whole", "engine/mirror.go", "\t\tn.trimmed = cp.trimmed\n", ""},
 	{"the queue that trimmed is forgotten", "engine/kept.go",
 		"\t\t\tp.add(note{table: noteQueue, x: x.x, y: t.depth, a: uint64(t.queue)})\n", ""},
+	{"mirror copies were trimmed, too", "engine/kept.go", "if cp.trimmed && cp.mirror == nil {", "if cp.trimmed {"},
 	{"the size of a trimmed packet is forgotten", "engine/kept.go", "x.table, x.b = noteTrim, uint64(t.kept)",
 		"x.table = noteTrim"},
 	{"the charge of a trimmed packet ends as that of the whole one", "engine/groups.go", "\t\tif pk.shrunk {",

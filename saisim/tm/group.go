@@ -103,15 +103,13 @@ func (g *Group) fits(p *Pool, cells uint64) bool {
 	return int64(cells) <= free && max(g.base(), g.Reserved)-g.Reserved+cells <= g.Limit.of(uint64(free))
 }
 
-// Release ends the charge of a packet of n bytes, for which Charge returned true.
-func (b *Buffer) Release(g *Group, n uint64) { b.release(g, b.Cells(n)) }
-
-// Shrink reduces the charge of a packet of n bytes, for which Charge returned true, to that of a packet of m bytes.
-func (b *Buffer) Shrink(g *Group, n, m uint64) { b.release(g, b.Cells(n)-b.Cells(m)) }
-
-// release ends the charge of a number of cells.
-func (b *Buffer) release(g *Group, cells uint64) {
-	p := (*Pool)(nil)
+// Release ends the charge of a packet of n bytes, for which Charge returned true. If left is not 0, the charge is then
+// that of a packet of left bytes.
+func (b *Buffer) Release(g *Group, n, left uint64) {
+	cells, p := b.Cells(n), (*Pool)(nil)
+	if left > 0 {
+		cells -= b.Cells(left)
+	}
 	if g.On {
 		p = &b.Pools[g.Pool]
 	}
