@@ -6,6 +6,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/ping"
+	"tamtam/cli/sflow"
 	"tamtam/cli/tam"
 )
 
@@ -52,7 +53,7 @@ func commandTable(below []kit.Submode) []*kit.Command {
 	table = append(table, tam.Commands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
-	table = append(table, sflowCommands()...)
+	table = append(table, sflow.Commands()...)
 	table = append(table, rowCommands()...)
 	table = append(table, systemCommands()...)
 	table = append(table, configurationCommands()...)

@@ -10,6 +10,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
 	"tamtam/cli/kit"
+	"tamtam/cli/sflow"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
 	"tamtam/internal/printable"
@@ -169,7 +170,7 @@ func writeRow(p *kit.Printout, k rowKind, id rowID, row tree.Node, said bool) {
 // showRunning writes the configuration as commands. Run with -f, or pasted at the prompt, they restore it.
 func showRunning(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	r, found, data, err := readRunning(ctx, c.Session, tam.TamRoot, kit.InterfacesRoot, vlansRoot, routingRoot, fdbRoot,
-		sflowRoot)
+		sflow.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -502,3 +503,13 @@ func (r *running) features(root tree.Node) {
 
 // configTables is the container that lists the tables of CONFIG_DB.
 const configTables = "tamtam-status:config-tables"
+
+// sflow writes the configuration of sFlow.
+func (r *running) sflow(found tree.Node) {
+	if r.says("SFLOW", "global") {
+		writeSingles(&r.Printout, "sflow ", found, sflow.Leaves...)
+	}
+	for _, o := range []tam.Object{sflow.Collector, sflow.Session} {
+		r.objects(&r.Printout, "sflow ", o, o.Entries(found))
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"tamtam/cli/buffers"
 	"tamtam/cli/forwarding"
 	"tamtam/cli/kit"
+	"tamtam/cli/sflow"
 	"tamtam/cli/subport"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
@@ -102,9 +103,9 @@ func showCommands() []*kit.Command {
 		kit.Arg("name", &kit.Kind{Label: "<name>", Parse: kit.ParseName}, "Of this counter"))
 	add(showDropCapabilities, "show", drops, kit.Keyword("capabilities", "What can be counted"))
 	add(tam.ShowHFT, "show", kit.Keyword("hft", "Streams of statistics (high-frequency telemetry), and their readers"))
-	sflow := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")
-	add(showSFlow, "show", sflow)
-	add(showSFlowInterfaces, "show", sflow, kit.Keyword("interface", "How ports are sampled"))
+	samples := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")
+	add(sflow.Show, "show", samples)
+	add(sflow.ShowInterfaces, "show", samples, kit.Keyword("interface", "How ports are sampled"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
 	out = append(out, &kit.Command{Modes: kit.InExec, Do: techSupport,

@@ -23,7 +23,7 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceDropAlerts: s.reader.DropAlerts,
 		models.SourceNotInForce: s.reader.NotInForceRows,
-		aft.SourceSummary: s.aftSummaries, models.SourcePoliced: s.policed,
+		aft.SourceSummary:       s.aftSummaries, models.SourcePoliced: s.policed,
 		hft.SourceCounts: s.recordCounts, hft.SourceValues: s.recordValues,
 	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts,

@@ -244,7 +244,7 @@ var rules = []room{
 	{name: "collector/hftread", below: rooms("sai tam/hft tam/ipfix")},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
-		tam/ifa tam/libm tam/record tam/sflow`)},
+		tam/ifa tam/libm tam/pathtracing tam/record tam/sflow`)},
 	// loss, delay and jitter of marked packets
 	{name: "collector/marks", below: rooms("tam/altmark")},
 	// switches, hosts, links; from files and LLDP
@@ -349,7 +349,7 @@ var rules = []room{
 	// statistics of ports and queues
 	{name: "saisim/objects/counts", below: rooms("saisim/engine saisim/tm saisim/drop sai")},
 	// records of streamed statistics, on their way to the host
-	{name: "saisim/objects/stream", below: rooms("sai tam/hft")},
+	{name: "saisim/objects/stream", below: rooms("saisim/config sai tam/hft")},
 	// lists of QoS maps as arrays
 	{name: "saisim/objects/qosmap", below: rooms("saisim/config saisim/tm sai")},
 	// objects for which SAI has no type
@@ -405,6 +405,8 @@ var rules = []room{
 	{name: "tam/ifa"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
+	// path tracing, on the wire
+	{name: "tam/pathtracing"},
 	// the language of filters, for every kind of row
 	{name: "tam/query"},
 	// elementary functions

@@ -231,8 +231,8 @@ func (w *watch) settle(ctx context.Context, counters map[string]*counter) error 
 	return errors.Join(w.raise(ctx, want), w.clear(ctx))
 }
 
-// begin starts the watch once all rows are known. It forgets what a former process knew of counters and ports that no longer
-// exist.
+// begin starts the watch once all rows are known. It forgets what a former process knew of counters and ports that no
+// longer exist.
 func (w *watch) begin(ctx context.Context, counters map[string]*counter) error {
 	keys, err := w.counters.AllKeys(ctx)
 	if err != nil {

@@ -85,10 +85,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	}
 	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
-		if cp.result = stampable(pk, length, p.stampMTU); cp.shortened() {
-			cp.result = stampCut
-		}
-		if cp.result == stampDone {
+		if cp.result = cp.stampResult(p, length); cp.result == stampDone {
 			fixed |= describe.Stamp.Hit()
 			length = stampedLen(length)
 		}
@@ -101,6 +98,14 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		*cp.met = c.egressMet
 	}
 	return length, true
+}
+
+// stampResult returns whether a copy that leaves with a length can be stamped.
+func (cp *copyOf) stampResult(p *port, length int) stampResult {
+	if cp.shortened() {
+		return stampCut
+	}
+	return stampable(cp.pk, length, p.stampMTU)
 }
 
 // lookupRewritten does lookupEgress for a copy, with the headers that the program has left so far.

@@ -124,7 +124,7 @@ func microburstTables() []Table {
 				count(BurstDroppedBytes, "Their bytes."),
 				{Name: BurstFlows, Form: "JSON", Words: "The flows of the packets, with the most bytes first. A flow has at " +
 					"most bytes, and at least bytes less over."},
-				count(BurstRest, "Bytes that each flow outside of the list has at most; 0: there is none."),
+				count(BurstRest, "Bytes that each flow outside of the list has at most; zero if there is none."),
 			}},
 	}
 }

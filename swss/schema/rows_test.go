@@ -40,7 +40,9 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"switch row":   func(k string, f map[string]string) (row, error) { return ParseSwitch(k, f) },
 	"trimming":     func(k string, f map[string]string) (row, error) { return ParseSwitchTrimming(k, f) },
 	"dscp of tc":   func(k string, f map[string]string) (row, error) { return ParseQoSMap(CfgTCToDSCP, k, f) },
-	"profiles":     func(k string, f map[string]string) (row, error) { return ParseBufferProfiles(CfgBufferIngress, k, f) },
+	"profiles": func(k string, f map[string]string) (row, error) {
+		return ParseBufferProfiles(CfgBufferIngress, k, f)
+	},
 	"switch hash":  func(k string, f map[string]string) (row, error) { return ParseSwitchHash(k, f) },
 	"tunnel":       func(k string, f map[string]string) (row, error) { return ParseTunnel(k, f) },
 	"tunnel decap": func(k string, f map[string]string) (row, error) { return ParseTunnelDecap(k, f) },

@@ -1,4 +1,8 @@
-package cli
+// Package sflow configures and shows the samples of sFlow.
+//
+// What belongs here: these commands. What does not: the running configuration, which package cli writes from the leaves
+// and objects here.
+package sflow
 
 import (
 	"cmp"
@@ -13,8 +17,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// sflowRoot is the path of sFlow in the tree.
-const sflowRoot = "tamtam-sflow:sflow"
+// Root is the path of sFlow in the tree.
+const Root = "tamtam-sflow:sflow"
 
 // directionKind is the kind of the direction of sampled packets.
 var directionKind = kit.OneOf(
@@ -23,8 +27,8 @@ var directionKind = kit.OneOf(
 // adminKind is the kind of an administrative state.
 var adminKind = kit.OneOf(kit.Pick("up", "It is"), kit.Pick("down", "It is not"))
 
-// sflowLeaves are the leaves of the switch.
-var sflowLeaves = []kit.Leaf{
+// Leaves are the leaves of the switch.
+var Leaves = []kit.Leaf{
 	{Word: "admin-state", Help: "Whether there is sFlow; default down", Kind: adminKind,
 		Value: "up or down", Label: "Admin State"},
 	{Word: "sample-direction", Help: "Of which packets samples are; default rx", Kind: directionKind, Value: "Which",
@@ -37,11 +41,11 @@ var sflowLeaves = []kit.Leaf{
 		Kind: kit.Number(0, 500), Value: "Notifications", Label: "Drop Monitor Limit", Default: "0"},
 }
 
-// sflowCollector and sflowSession are the objects of sFlow.
+// Collector and Session are the objects of sFlow.
 var (
-	sflowCollector = tam.Object{
-		List: tam.NewList("sFlow collector", sflowRoot+"/collectors", "collector"), Table: "SFLOW_COLLECTOR",
-		Word: "collector", Help: "Where datagrams are sent", Replace: true, Title: "Name", Width: sflowWidth,
+	Collector = tam.Object{
+		List: tam.NewList("sFlow collector", Root+"/collectors", "collector"), Table: "SFLOW_COLLECTOR",
+		Word: "collector", Help: "Where datagrams are sent", Replace: true, Title: "Name", Width: width,
 		Leaves: []kit.Leaf{
 			{Word: "ip", Help: "Its address", Name: "collector-ip", Kind: kit.IPAddress, Value: "Address", Need: true,
 				Label: "IP Address"},
@@ -53,9 +57,9 @@ var (
 					kit.Pick("mgmt", "Behind the management interface"))},
 		},
 	}
-	sflowSession = tam.Object{
-		List: tam.NewList("sFlow of interface", sflowRoot+"/sessions", "session"), Table: "SFLOW_SESSION",
-		Word: "interface", Help: "Sampling of a port, or of all without a setting", Title: "Interface", Width: sflowWidth,
+	Session = tam.Object{
+		List: tam.NewList("sFlow of interface", Root+"/sessions", "session"), Table: "SFLOW_SESSION",
+		Word: "interface", Help: "Sampling of a port, or of all without a setting", Title: "Interface", Width: width,
 		Leaves: []kit.Leaf{
 			{Word: "admin-state", Help: "Whether it is; default as of all, or up", Kind: adminKind, Value: "up or down",
 				Label: "Admin State"},
@@ -67,22 +71,23 @@ var (
 	}
 )
 
-// sflowWidth is the column of the colon.
-const sflowWidth = 22
+// width is the column of the colon.
+const width = 22
 
-func sflowCommands() []*kit.Command {
+// Commands returns the commands that configure sFlow.
+func Commands() []*kit.Command {
 	sflow := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")
-	out := []*kit.Command{sflowCollector.Command(kit.InConfig, sflow), sflowInterface(sflow)}
-	for _, l := range sflowLeaves {
-		out = append(out, l.Single(kit.InConfig, func(*kit.Call) (*gpb.Path, error) { return tree.Path(sflowRoot), nil },
+	out := []*kit.Command{Collector.Command(kit.InConfig, sflow), ofInterface(sflow)}
+	for _, l := range Leaves {
+		out = append(out, l.Single(kit.InConfig, func(*kit.Call) (*gpb.Path, error) { return tree.Path(Root), nil },
 			sflow))
 	}
 	return out
 }
 
-// sflowInterface returns the command of a port, or of all ports. "no" removes the named settings, or all.
-func sflowInterface(sflow kit.Element) *kit.Command {
-	o := sflowSession
+// ofInterface returns the command of a port, or of all ports. "no" removes the named settings, or all.
+func ofInterface(sflow kit.Element) *kit.Command {
+	o := Session
 	c := o.Command(kit.InConfig, sflow)
 	for _, l := range o.Leaves {
 		c.No.Options = append(c.No.Options, kit.Opt(kit.Keyword(l.Word, l.Help)))
@@ -105,20 +110,10 @@ func sflowInterface(sflow kit.Element) *kit.Command {
 	return c
 }
 
-// sflow writes the configuration of sFlow.
-func (r *running) sflow(found tree.Node) {
-	if r.says("SFLOW", "global") {
-		writeSingles(&r.Printout, "sflow ", found, sflowLeaves...)
-	}
-	for _, o := range []tam.Object{sflowCollector, sflowSession} {
-		r.objects(&r.Printout, "sflow ", o, o.Entries(found))
-	}
-}
-
-// showSFlow shows the state of sFlow on the switch and of its collectors, in the order of SONiC's command. Below are
+// Show shows the state of sFlow on the switch and of its collectors, in the order of SONiC's command. Below are
 // the rules that sample, if there are any.
-func showSFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	found, err := c.Session.Client.All(ctx, tree.Path(sflowRoot))
+func Show(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(Root))
 	if err != nil {
 		return nil, err
 	}
@@ -126,23 +121,23 @@ func showSFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	for _, shown := range []string{"config", "state", "collectors", "rules"} {
 		parts = append(parts, tree.Part{Path: []string{shown}})
 	}
-	return kit.Framed(kit.One(sflowRoot, found.Keep(parts...)), func(p *kit.Printout) {
+	return kit.Framed(kit.One(Root, found.Keep(parts...)), func(p *kit.Printout) {
 		none := map[string]string{"admin-state": "down", "agent-id": "default"}
-		for _, l := range sflowLeaves {
-			p.Field(sflowWidth, l.Label, cmp.Or(l.Shown(found), l.Default, none[l.Word]))
+		for _, l := range Leaves {
+			p.Field(width, l.Label, cmp.Or(l.Shown(found), l.Default, none[l.Word]))
 		}
 		state, counters := found.At("state"), found.At("state", "counters")
-		p.Field(sflowWidth, "Agent Address", kit.OrDash(state.Text("agent-address")))
-		p.Optional(sflowWidth, "Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"))
+		p.Field(width, "Agent Address", kit.OrDash(state.Text("agent-address")))
+		p.Optional(width, "Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"))
 		for _, l := range [][2]string{
 			{"datagrams", "Datagrams"}, {"flow-samples", "Flow Samples"}, {"counter-samples", "Counter Samples"},
 			{"discards", "Drop Notifications"}, {"discards-suppressed", "Drops Suppressed"}, {"drop-queue-full", "Samples Lost"},
 		} {
-			p.Field(sflowWidth, l[1], kit.Counted(counters, l[0]))
+			p.Field(width, l[1], kit.Counted(counters, l[0]))
 		}
 		p.Line("")
-		writeSflowCollectors(p, sflowCollector.Entries(found))
-		writeSflowRules(p, tree.SortNodes(found.Items("rules", "rule"), ruleOfTable))
+		writeCollectors(p, Collector.Entries(found))
+		writeRules(p, tree.SortNodes(found.Items("rules", "rule"), ruleOfTable))
 	}), nil
 }
 
@@ -151,8 +146,8 @@ func ruleOfTable(e tree.Node) string {
 	return e.Text("state", "table-name") + "|" + e.Text("state", "rule-name")
 }
 
-// writeSflowRules writes the sampling by rules.
-func writeSflowRules(p *kit.Printout, rules []tree.Node) {
+// writeRules writes the sampling by rules.
+func writeRules(p *kit.Printout, rules []tree.Node) {
 	var rows [][]string
 	var below []string
 	for _, e := range rules {
@@ -177,7 +172,7 @@ func writeSflowRules(p *kit.Printout, rules []tree.Node) {
 	p.After(below)
 }
 
-func writeSflowCollectors(p *kit.Printout, entries []tree.Node) {
+func writeCollectors(p *kit.Printout, entries []tree.Node) {
 	var rows [][]string
 	for _, e := range entries {
 		counters := e.At("state", "counters")
@@ -199,9 +194,9 @@ func writeSflowCollectors(p *kit.Printout, entries []tree.Node) {
 	p.After(kit.WhyNots(entries))
 }
 
-// showSFlowInterfaces shows how ports are sampled, and which configured sampling is not in force.
-func showSFlowInterfaces(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	found, err := c.Session.Client.All(ctx, tree.Path(sflowRoot))
+// ShowInterfaces shows how ports are sampled, and which configured sampling is not in force.
+func ShowInterfaces(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(Root))
 	if err != nil {
 		return nil, err
 	}
@@ -219,14 +214,14 @@ func showSFlowInterfaces(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	if len(rows) == 0 {
 		below = append(below, "No port is sampled")
 	}
-	for _, e := range append(ports, sflowSession.Entries(found)...) {
+	for _, e := range append(ports, Session.Entries(found)...) {
 		s := e.At("state")
 		if why := s.Text("reason"); why != "" && s.Text("status") != "active" {
 			below = append(below, fmt.Sprintf("%s: %s: %s", e.Name(), s.Text("status"), why))
 		}
 	}
 	data := found.Keep(tree.Part{Path: []string{"interfaces"}}, tree.Part{Path: []string{"sessions"}})
-	return kit.TableView(kit.One(sflowRoot, data), []kit.Column{
+	return kit.TableView(kit.One(Root, data), []kit.Column{
 		kit.Col("Interface", 12, 2), kit.Col("Admin State", 11, 2), kit.Col("Sampling Rate", 13, 2),
 		kit.Col("Sampling Direction", 18, 2),
 		kit.Col("Status", 8, 0),
