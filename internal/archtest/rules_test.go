@@ -243,7 +243,7 @@ var rules = []room{
 	{name: "collector/hftread", below: rooms("sai tam/hft tam/ipfix")},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
-		tam/ifa tam/libm tam/record tam/sflow`)},
+		tam/ifa tam/libm tam/pathtracing tam/record tam/sflow`)},
 	// loss, delay and jitter of marked packets
 	{name: "collector/marks", below: rooms("tam/altmark")},
 	// switches, hosts, links; from files and LLDP
@@ -393,6 +393,8 @@ var rules = []room{
 	{name: "tam/hft", below: rooms("tam/ipfix")},
 	// Inband Flow Analyzer, on the wire
 	{name: "tam/ifa"},
+	// the option of path tracing
+	{name: "tam/pathtracing"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
 	// the language of filters, for every kind of row
