@@ -403,6 +403,8 @@ var rules = []room{
 	{name: "tam/hft", below: rooms("tam/ipfix")},
 	// Inband Flow Analyzer, on the wire
 	{name: "tam/ifa"},
+	// the option of path tracing
+	{name: "tam/pathtracing"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
 	// path tracing, on the wire
