@@ -40,12 +40,12 @@ type streamed struct {
 	clear bool // true if the chip clears the statistic after it has read it
 }
 
-// Statistics of flow control, priority groups and pools that are streamed.
+// Statistics of flow control, priority groups and pools that are streamed, by number.
 var (
 	pauseStreams = []sai.StatID{
-		sai.PortStatPfc2RxPkts, sai.PortStatPfc2RxPauseDuration, sai.PortStatPfc2RxPauseDurationUs,
-		sai.PortStatPfc2On2offRxPkts, sai.PortStatPfc2TxPkts, sai.PortStatPfc2TxPauseDuration,
-		sai.PortStatPfc2TxPauseDurationUs,
+		sai.PortStatPfc2RxPkts, sai.PortStatPfc2TxPkts, sai.PortStatPfc2RxPauseDuration,
+		sai.PortStatPfc2TxPauseDuration, sai.PortStatPfc2RxPauseDurationUs, sai.PortStatPfc2TxPauseDurationUs,
+		sai.PortStatPfc2On2offRxPkts,
 	}
 	groupStreams = []sai.StatID{
 		sai.IngressPriorityGroupStatPackets, sai.IngressPriorityGroupStatCurrOccupancyBytes,
