@@ -57,6 +57,10 @@ tamtam collect hft --unix /run/tamtam/hft.sock --format json --count 1000
 tamtam collect hft --read stream.ipfix --format csv`,
 		"tamtam collect sflow": `tamtam collect sflow --listen :6343
 tamtam collect sflow --read sflow.pcap`,
+		"tamtam p4": `# is the program supported, and what does it have
+tamtam p4 check router.json
+# captures through it
+tamtam p4 run router.json --entries router.txt --in 0=a.pcap --out results`,
 		"tamtam p4 check": `tamtam p4 check router.json
 tamtam p4 check router.json --format json`,
 		"tamtam p4 run": `tamtam p4 run router.json --entries router.txt --in 0=a.pcap --in 1=b.pcap --out results
