@@ -355,6 +355,14 @@ func (cp *copyOf) leavingLen() int {
 // buffered returns the number of bytes that a copy occupies in the buffer. That is its length as received, less what
 // trimming removed, or, for a mirror copy, its length as it leaves.
 func (cp *copyOf) buffered() int {
+	if cp.mirror != nil || cp.trimmed {
+		return cp.bufferedOther()
+	}
+	return cp.pk.length // the compiler inlines the function only if the other cases are elsewhere
+}
+
+// bufferedOther does buffered for trimmed copies, and those of mirror sessions.
+func (cp *copyOf) bufferedOther() int {
 	if cp.mirror != nil {
 		return cp.leavingLen()
 	}

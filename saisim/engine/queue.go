@@ -43,17 +43,14 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 		c.fates.dropBefore(p, cp, drop.EgressDown)
 		return
 	}
-	cp.queued = c.now
-	tc := cp.pk.tc
+	tc, own := cp.pk.tc, !cp.trimmed
 	if cp.mirror != nil {
-		tc = cp.mirror.tc
+		tc, own = cp.mirror.tc, true
 	}
-	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
-	if cp.trimmed && cp.mirror == nil {
+	if cp.queue, cp.asked, cp.queued = p.class.queueOf(tc, p.queues.Queues()), true, c.now; !own {
 		cp.queue = c.trimQueue(p)
 	}
-	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
-	colour := cp.colour()
+	ecn, colour := cp.pk.ecn && !cp.raw && cp.mirror == nil, cp.colour()
 	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles && !p.queued &&
 		colour == tm.Green { // no wait
 		c.goOn(p, cp, ecn)

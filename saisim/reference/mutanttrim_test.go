@@ -65,7 +65,7 @@ var trimMutants = []mutant{
 	{"a trimmed packet is dropped for the reason of its last queue", "engine/trim.go", "drop.TrimQueue)",
 		"verdictDrops[v])"},
 	{"mirror copies of trimmed packets go to their queue", "engine/queue.go",
-		"if cp.trimmed && cp.mirror == nil {\n\t\tcp.queue", "if cp.trimmed {\n\t\tcp.queue"},
+		"tc, own = cp.mirror.tc, true", "tc = cp.mirror.tc"},
 	{"what a queue trims at once is dropped", "engine/queue.go",
 		"if v > tm.Marked {\n\t\tc.refused(p, cp, v)",
 		"if v > tm.Marked {\n\t\tc.fates.dropBefore(p, cp, verdictDrops[v])"},

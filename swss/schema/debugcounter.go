@@ -176,8 +176,8 @@ func debugCounterTables() []Table {
 				{Name: FieldAlerts, Form: "a number", Words: "Alerts so far."},
 				{Name: FieldLastAlert, Form: "a time as in RFC 3339", Words: "Of the last alert."},
 			}},
-		{Counters: CountersDropStats, Words: "What is known of a debug counter at a port, for persistent drops. As in SONiC, the " +
-			"table's name ends in | too. The list with the name of this row and |" + CountersIncidents +
+		{Counters: CountersDropStats, Words: "What is known of a debug counter at a port, for persistent drops. " +
+			"As in SONiC, the table's name ends in | too. The list with the name of this row and |" + CountersIncidents +
 			" has the times of its incidents, in seconds since 1970.",
 			Key: "counter|port", Fields: []Field{
 				{Name: FieldLastCount, Form: "a number", Words: "The counter at the last look."},
