@@ -8,8 +8,8 @@ import (
 )
 
 // StreamMessages encodes the records of streamed statistics, and returns the messages since the last call, in order.
-// The packet path goes on meanwhile. Messages for collectors that are not on the host are also sent to these, in packets
-// of the chip.
+// The packet path goes on meanwhile. Messages for collectors that are not on the host are also sent to these, in
+// packets of the chip.
 func (c *Chip) StreamMessages() []StreamMessage {
 	c.mu.Lock()
 	list := c.objects.Streams().Encode(c.mu.Unlock)

@@ -214,8 +214,8 @@ func (x *Stream) Connect(c Channel, to []config.TAMCollector) {
 	x.encoder.Resize(size)
 }
 
-// Delivered counts the records of a message that were sent in a packet. err is the reason why they could not be sent. The chip
-// must be locked.
+// Delivered counts the records of a message that were sent in a packet. err is the reason why they could not be sent.
+// The chip must be locked.
 func (s *Set) Delivered(m *Message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
