@@ -9,11 +9,11 @@ import (
 )
 
 // This file has packets of the switch itself that carry messages to collectors, such as records of statistics. They
-// join those of the CPU at a port's egress, or in a VLAN. They are made outside the packet path.
+// join those of the CPU at a port's egress, or in a VLAN. The messages are made outside the packet path.
 
 // SendTo sends a message to a collector in a packet of UDP. The packet leaves by the collector's port or LAG. If the
 // collector has neither, it leaves to the neighbour to which the route of a virtual router leads. An error means that
-// no packet has left a queue, and contains the reason.
+// no packet was queued, and contains the reason.
 func (c *cpu) SendTo(collector, router config.ID, message []byte) error {
 	c.refresh()
 	to := at[*tamCollector](c.core, collector)
