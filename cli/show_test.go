@@ -144,6 +144,7 @@ func TestJSONHasWhatIsShown(t *testing.T) {
 			`"config":{"mac-address":"02:00:00:00:00:19"},"state":{"status":"active"}}]},`+
 			`"host-neighbors":{"neighbor":[{"interface":"Ethernet4","address":"10.0.0.8","state":{"mac-address":`+
 			`"02:00:00:00:00:08","neighbor-state":"REACHABLE"}}]}},`+
+			`"debug-counters":{"debug-counter":[{"name":"m1","state":{"name":"m1","type":"PORT_INGRESS_DROPS"}}]},`+
 			`"microbursts":{"queues":{"queue":[{"interface":"Ethernet4","queue":0,"state":{"interface":"Ethernet4",`+
 			`"queue":0,"threshold":1600,"status":"active"}}]}},`+
 			`"sflow":{"interfaces":{"interface":[{"name":"Ethernet8","state":{"name":"Ethernet8","sample-rate":512}}]},`+
