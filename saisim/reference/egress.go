@@ -63,8 +63,8 @@ func (o *outgoing) colour() tm.Colour {
 	return o.packet.colour
 }
 
-// bufferBytes returns the number of buffer bytes that a copy occupies: its length as received, as far as it is stored. For a copy of a mirror
-// session, it is the length as the copy leaves.
+// bufferBytes returns the number of buffer bytes that a copy occupies: its length as received, as far as it is stored.
+// For a copy of a mirror session, it is the length as the copy leaves.
 func (o *outgoing) bufferBytes() int {
 	if o.mirror != nil {
 		return o.lengthOut()

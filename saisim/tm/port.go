@@ -62,8 +62,8 @@ type Counts struct {
 	MaxBytes, MaxCells uint64                       // high watermarks
 }
 
-// TrimCounts counts the packets that a queue has not admitted, and that were trimmed. DroppedFull and DroppedTail include
-// them. At every instant,
+// TrimCounts counts the packets that a queue has not admitted, and that were trimmed. DroppedFull and DroppedTail
+// include them. At every instant,
 //
 //	Trimmed = TrimSent + TrimDropped + trimmed packets that are in the chip
 type TrimCounts struct {
