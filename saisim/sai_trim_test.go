@@ -209,7 +209,7 @@ func TestSAITrimRefusals(t *testing.T) {
 		sai.BufferProfileAttrPacketAdmissionFailAction, sai.BufferProfilePacketAdmissionFailActionDropAndTrim)
 }
 
-// The history of a trimmed packet has the queue that trimmed it, to how many bytes, and in which queue it was then.
+// The history of a trimmed packet contains the queue that has trimmed it, its new length, and its next queue.
 func TestTrimIsTraced(t *testing.T) {
 	r := newTrimRig(t)
 	var moments []saisim.Moment

@@ -299,7 +299,7 @@ func hashing(sw, o *object, seed, algorithm sai.AttrID) config.Hashing {
 // Ethernet with two tags, a tag that the egress adds, and IPv4 with all options.
 const leastTrim = 14 + 3*4 + 60
 
-// trim returns the row for the packets that queues trim.
+// trim returns the form that packets have after queues have trimmed them.
 func (s *Store) trim(o *object) (config.Trim, error) {
 	err := o.within(
 		bound{id: sai.SwitchAttrPacketTrimSize, what: "bytes ", least: leastTrim, most: uint64(s.prof.MTU) - 4},

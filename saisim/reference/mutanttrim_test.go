@@ -7,7 +7,6 @@ const trimSeed = "1007700000"
 var trimMutants = []mutant{
 	{"what WRED drops is trimmed", "engine/trim.go", "v == tm.WREDDrop || !p.queues", "!p.queues"},
 	{"every queue trims", "engine/trim.go", "!p.queues.Queue(int(cp.queue)).Trim || ", ""},
-	{"mirror copies are trimmed", "engine/trim.go", " || cp.mirror != nil || pk.data", " || pk.data"},
 	{"packets for groups are trimmed", "engine/trim.go", " || pk.data[0]&1 != 0 {", " {"},
 	{"packets without IP are trimmed", "engine/trim.go", "return pk.h.flags&flagIP != 0 && ", "return "},
 	{"IPv6 is not trimmed", "engine/trim.go", "return pk.h.flags&flagIP != 0", "return pk.h.flags&flagIPv4 != 0"},
