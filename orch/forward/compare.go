@@ -180,7 +180,7 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 		case !saysRight && want != outcome{}:
 			f.What = "does not say what it is"
 		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.status != "",
-			is == want, want == outcome{} && is.by == "":
+			is == want, want == outcome{} && (is.by == "" || is.by == orch.Orchagent && o.sharedState(r.Table)):
 			return
 		case want == outcome{}:
 			f.What = "is a status of no row"
@@ -192,6 +192,11 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 		found = append(found, f)
 	})
 	return found, err
+}
+
+// sharedState reports whether a table of STATE_DB also has the outcomes of rows that other daemons write to APPL_DB.
+func (o *Output) sharedState(state string) bool {
+	return slices.ContainsFunc(o.tables, func(t Table) bool { return t.State == state && t.Appl == state && t.Mark != "" })
 }
 
 // healState writes a status again if the output is its author. If orchagent is the author, the row is handed over
