@@ -38,7 +38,7 @@ func TestSAICheckBeforeCreation(t *testing.T) {
 		{"VLAN 0", vlan, attrs(sai.VLANAttrVLANID, sai.Uint(0)), 0, sai.StatusInvalidVLANID},
 		{"a type that the chip lacks", sai.Obj(sai.ObjectTypeSystemPort, 0), nil, 0, sai.StatusNotSupported},
 		{"a wildcard", sai.Obj(sai.ObjectTypeHostifTableEntry, 0), nil, 0, sai.StatusSuccess},
-		{"one entry too many", sai.Obj(sai.ObjectTypeHostifTableEntry, 0), nil, 2, sai.StatusInsufficientResources},
+		{"one bridge too many", sai.Obj(sai.ObjectTypeBridge, 0), nil, 1, sai.StatusInsufficientResources},
 	} {
 		if got, _ := sai.StatusOf(r.CheckCreate(c.key, c.attrs, c.others)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

@@ -52,6 +52,23 @@ func newTelemetryRig(t testing.TB, interval time.Duration) *telemetryRig {
 	return r
 }
 
+// The table of host interfaces has its two entries, and SONiC's orchagent asks for one of sampled packets: the answer is
+// that the chip lacks such entries, and not that there is no room for one.
+func TestTableEntryForSamples(t *testing.T) {
+	r := newTelemetryRig(t, time.Millisecond)
+	r.create(sai.ObjectTypeHostifTableEntry, sai.HostifTableEntryAttrType, sai.HostifTableEntryTypeWildcard,
+		sai.HostifTableEntryAttrChannelType, sai.HostifTableEntryChannelTypeNetdevPhysicalPort)
+	group := r.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeGenetlink,
+		sai.HostifAttrOperStatus, sai.Bool(true), sai.HostifAttrName, sai.Text("psample"),
+		sai.HostifAttrGenetlinkMcgrpName, sai.Text("packets"))
+	trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSamplepacket,
+		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeHostifTableEntry,
+		sai.HostifTableEntryAttrType, sai.HostifTableEntryTypeTrapID, sai.HostifTableEntryAttrTrapID, trap,
+		sai.HostifTableEntryAttrHostIf, group,
+		sai.HostifTableEntryAttrChannelType, sai.HostifTableEntryChannelTypeGenetlink)
+}
+
 func (r *telemetryRig) newType(enabled ...sai.AttrID) sai.OID {
 	pairs := []any{
 		sai.TAMTelTypeAttrTAMTelemetryType, sai.TAMTelemetryTypeCounterSubscription,

@@ -87,20 +87,14 @@ func (ps *ports) hostifTableKind() *kind {
 				sai.HostifTableEntryChannelTypeNetdevPhysicalPort, sai.HostifTableEntryChannelTypeGenetlink,
 			},
 		},
-		max: 2,
 		check: func(o *object) error {
-			for _, x := range ps.objects {
-				if x.key.Type == sai.ObjectTypeHostifTableEntry && x.key != o.key && x.enum(typ) == o.enum(typ) {
-					return badCreate(typ, sai.StatusInsufficientResources, "%s has it, want one entry of each type", x.key.OID)
-				}
-			}
 			netlink := o.enum(channel) == sai.HostifTableEntryChannelTypeGenetlink
 			if netlink != (o.enum(typ) == sai.HostifTableEntryTypeTrapID) {
 				return badCreate(channel, sai.StatusNotSupported, "%s with %s, want NETDEV_PHYSICAL_PORT for WILDCARD, and "+
 					"GENETLINK for TRAP_ID", sai.EnumName(channel, o.enum(channel)), sai.EnumName(typ, o.enum(typ)))
 			}
 			if !netlink {
-				return nil
+				return ps.onlyEntry(o)
 			}
 			trap := o.ref(sai.HostifTableEntryAttrTrapID)
 			if ps.objects[trap].key.Type != sai.ObjectTypeHostifUserDefinedTrap {
@@ -111,7 +105,19 @@ func (ps *ports) hostifTableKind() *kind {
 				return badCreate(sai.HostifTableEntryAttrHostIf, sai.StatusInvalidParameter, "%s is a network device, want a "+
 					"host interface of SAI_HOSTIF_TYPE_GENETLINK", h.key.OID)
 			}
-			return nil
+			return ps.onlyEntry(o)
 		},
 	}
+}
+
+// onlyEntry returns an error if another entry has the type of o. It is the last check, so that an entry that the chip
+// lacks is reported as such, which a client does not try again.
+func (ps *ports) onlyEntry(o *object) error {
+	const typ = sai.HostifTableEntryAttrType
+	for _, x := range ps.objects {
+		if x.key.Type == sai.ObjectTypeHostifTableEntry && x.key != o.key && x.enum(typ) == o.enum(typ) {
+			return badCreate(typ, sai.StatusInsufficientResources, "%s has it, want one entry of each type", x.key.OID)
+		}
+	}
+	return nil
 }
