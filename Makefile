@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock stock-orchagent stock-life sonic-fabric swss-tests frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock stock-orchagent stock-life sonic-fabric sonic-configs swss-tests frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients featureprofiles instructions
 
 ### help            this list
 help:
@@ -108,9 +108,10 @@ stock:
 stock-orchagent:
 	$(GO) test -count=1 -timeout 1h -v -run '^TestStockOrchagent' ./device/chaos
 
-### stock-life      random life of SONiC's orchagent on tamtam's syncd and chip: make stock-life MINUTES=n [SEED=n]. Rows
-###                 come and go, links are cut, orchagent restarts, both are killed, Redis is emptied; then the chip
-###                 and its packets must be those of a fresh start
+### stock-life      random life of SONiC's orchagent, and of its managers if SONIC_MANAGERS is a program that runs them,
+###                 on tamtam's syncd and chip: make stock-life MINUTES=n [SEED=n]. Rows come and go, links are cut,
+###                 orchagent restarts, both are killed, Redis is emptied; then the chip and its packets must be those
+###                 of a fresh start
 stock-life: MINUTES = 60
 stock-life:
 	TAMTAM_STOCK_LIFE=$(MINUTES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestStockLife$$' ./device/chaos
@@ -120,6 +121,12 @@ stock-life:
 ###                 OUT (default fabric-results) gets the logs
 sonic-fabric: build
 	TAMTAM=bin/tamtam scripts/swss/fabric.sh
+
+### sonic-configs   a switch for each config_db.json in SONIC_CONFIGS, with SONiC's orchagent and managers, the folder
+###                 SONIC_BINARIES, on tamtam's syncd and chip; each row is looked up in ASIC_DB. Needs root. OUT
+###                 (default config-results) gets the logs
+sonic-configs: build
+	TAMTAM=bin/tamtam scripts/swss/configs.sh $(SONIC_CONFIGS)
 
 ### swss-tests      the tests of sonic-swss, the folder SWSS_TESTS, with SONiC's orchagent and managers, the folder
 ###                 SONIC_BINARIES, on tamtam's syncd and chip; SONIC_PYTHON is a folder with Python's swsscommon. Needs

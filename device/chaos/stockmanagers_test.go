@@ -65,6 +65,7 @@ func (s *foreignSwitch) startManagers() {
 		return
 	}
 	for _, name := range stockManagers {
+		s.config("LOGGER|"+name, "LOGLEVEL", "NOTICE", "LOGOUTPUT", "STDERR")
 		log, err := os.OpenFile(filepath.Join(s.dir, name+".out"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		devicetest.NoError(s.T, err)
 		cmd, exited := exec.Command(os.Getenv(managersVariable), s.server.Addr, name), make(chan struct{})
