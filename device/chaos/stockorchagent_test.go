@@ -61,6 +61,7 @@ type foreignSwitch struct {
 type chipLines struct {
 	mu     sync.Mutex
 	toSend []lineFrame
+	last   uint64            // the number of the last frame
 	sent   map[uint64]string // the addresses to which each frame has left
 	cut    map[string]bool   // the ports without a link
 	rounds int               // how often the chip was advanced
@@ -313,7 +314,8 @@ func (s *foreignSwitch) send(port string, frame []byte, n int) (first uint64) {
 	l := &s.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first = uint64(len(l.sent)+len(l.toSend)) + 1
+	first = l.last + 1
+	l.last += uint64(n)
 	for i := range n {
 		id := first + uint64(i)
 		l.sent[id] = ""
