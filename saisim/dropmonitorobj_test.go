@@ -92,7 +92,8 @@ func TestMonitorObjects(t *testing.T) {
 			sai.TAMEventAttrActionList, sai.OIDs{m.action}, sai.TAMEventAttrCollectorList, sai.OIDs{m.collector}}},
 		{invalid, sai.ObjectTypeTAMEvent, event(sai.TAMEventAttrActionList, sai.OIDs{m.action},
 			sai.TAMEventAttrCollectorList, sai.OIDs{m.collector, m.collector})},
-		{unsupported, sai.ObjectTypeTAM, []any{sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeQueue}}},
+		{unsupported, sai.ObjectTypeTAM, []any{sai.TAMAttrTAMBindPointTypeList,
+			sai.Enums{sai.TAMBindPointTypeQueue, sai.TAMBindPointTypePort}}},
 		{unsupported, sai.ObjectTypeHostifUserDefinedTrap, []any{sai.HostifUserDefinedTrapAttrType,
 			sai.HostifUserDefinedTrapTypeRouter}},
 	} {

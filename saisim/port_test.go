@@ -207,7 +207,7 @@ func TestPortStats(t *testing.T) {
 		t.Errorf("the totals are %+v", c)
 	}
 	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)),
-		[]sai.StatID{sai.PortStatPfc0RxPauseDuration})
+		[]sai.StatID{sai.PortStatGreenWREDDroppedPackets})
 	r.wantStatus(err, sai.StatusNotSupported)
 	// All statistics that are reported as supported are supported.
 	all := need(r.StatsCapability(context.Background(), sai.ObjectTypePort))(t)

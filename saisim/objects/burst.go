@@ -81,9 +81,11 @@ func (ms *monitors) checkTAM(o *object) error {
 
 // putBursts puts the rows of all ports again, with a new attribute of an object on which limits of queues may depend.
 func (ms *monitors) putBursts(o *object, a sai.Attr) error {
+	was := o.attrs
 	o.attrs = o.with(a).attrs
 	if row := ms.kinds[o.key.Type].row; row != nil {
 		if _, err := row(o); err != nil {
+			o.attrs = was
 			return err
 		}
 	}

@@ -110,8 +110,8 @@ func (ps *ports) hostifTableKind() *kind {
 	}
 }
 
-// onlyEntry returns an error if another entry has the type of o. An entry that the chip lacks is refused before,
-// because SONiC's orchagent tries one again for ever for which there is no room.
+// onlyEntry returns an error if another entry has the type of o. It is the last check, so that an entry that the chip
+// lacks is reported as such, which a client does not try again.
 func (ps *ports) onlyEntry(o *object) error {
 	const typ = sai.HostifTableEntryAttrType
 	for _, x := range ps.objects {
