@@ -347,7 +347,7 @@ var rules = []room{
 	// statistics of ports and queues
 	{name: "saisim/objects/counts", below: rooms("saisim/engine saisim/tm saisim/drop sai")},
 	// records of streamed statistics, on their way to the host
-	{name: "saisim/objects/stream", below: rooms("sai tam/hft")},
+	{name: "saisim/objects/stream", below: rooms("saisim/config sai tam/hft")},
 	// lists of QoS maps as arrays
 	{name: "saisim/objects/qosmap", below: rooms("saisim/config saisim/tm sai")},
 	// objects for which SAI has no type
