@@ -41,6 +41,12 @@ func Read(in io.Reader, file string) (p *Program, err error) {
 	return r.Program, nil
 }
 
+// A member is a member of a union type.
+type member struct {
+	name string
+	kind *HeaderType
+}
+
 // A reader holds the names that are known so far.
 type reader struct {
 	*Program
@@ -51,7 +57,7 @@ type reader struct {
 	unions      map[string]*Union
 	unionByID   map[int]*Union
 	unionStacks map[string]*UnionStack
-	members     map[string][]string // names of the members of each union type
+	members     map[string][]member // of each union type
 	aliases     map[string]FieldRef
 	sets        map[string]*ValueSet
 	meters      map[string]*Meter
@@ -74,7 +80,7 @@ func newReader(file string) *reader {
 		},
 		types: map[string]*HeaderType{}, headers: map[string]*Header{}, headerByID: map[int]*Header{},
 		stacks: map[string]*Stack{}, unions: map[string]*Union{}, unionByID: map[int]*Union{},
-		unionStacks: map[string]*UnionStack{}, members: map[string][]string{}, aliases: map[string]FieldRef{},
+		unionStacks: map[string]*UnionStack{}, members: map[string][]member{}, aliases: map[string]FieldRef{},
 		sets: map[string]*ValueSet{}, meters: map[string]*Meter{}, counters: map[string]*Counter{},
 		registers: map[string]*Register{}, calcs: map[string]*Calculation{}, actions: map[int]*Action{},
 		profiles: map[string]*Profile{},
@@ -140,12 +146,12 @@ func (r *reader) readTypes(root *node) {
 		r.HeaderTypes = append(r.HeaderTypes, t)
 	}
 	for _, n := range root.each("header_union_types", "header union type") {
-		var names []string
+		var members []member
 		for _, m := range n.get("headers").list() {
-			name, _ := m.pair()
-			names = append(names, name.text())
+			name, kind := m.pair()
+			members = append(members, member{name.text(), r.typeOf(kind)})
 		}
-		r.members[n.get("name").text()] = names
+		r.members[n.get("name").text()] = members
 	}
 }
 
@@ -170,6 +176,9 @@ func (t *HeaderType) add(n *node) {
 	}
 	if len(parts) > 3 {
 		f.Saturating = parts[3].flag()
+	}
+	if f.Var && (f.Signed || f.Saturating) {
+		n.fail("has a variable width and a sign, or saturates, which is not supported")
 	}
 	t.Fields = append(t.Fields, f)
 }
@@ -240,6 +249,11 @@ func (r *reader) readUnions(root *node) {
 		members, ok := r.members[u.Type]
 		if !ok || len(members) != len(u.Headers) {
 			n.fail("has %d headers, want the %d of its type %q", len(u.Headers), len(members), u.Type)
+		}
+		for i, h := range u.Headers {
+			if h.Type != members[i].kind {
+				n.fail("has header %q of type %q, want type %q", h.Name, h.Type.Name, members[i].kind.Name)
+			}
 		}
 		id := n.get("id").integer(0, 1<<30)
 		if r.unions[u.Name] != nil || r.unionByID[id] != nil {

@@ -97,8 +97,8 @@ func (r *reader) lastUnion(value *node) *Expr {
 
 // member returns the index of a union type's member.
 func (r *reader) member(n *node, unionType string) int {
-	for i, name := range r.members[unionType] {
-		if name == n.text() {
+	for i, m := range r.members[unionType] {
+		if m.name == n.text() {
 			return i
 		}
 	}

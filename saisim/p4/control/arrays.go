@@ -74,7 +74,7 @@ func addArrayCommands() {
 		})},
 		"set_crc16_parameters": {crcUsage, 6, 6, setCRC(16)},
 		"set_crc32_parameters": {crcUsage, 6, 6, setCRC(32)},
-		"reset_state":          {"", 0, 0, func(c *CLI, _ []string) error { c.Reset(); return nil }},
+		"reset_state":          {"", 0, 0, func(c *CLI, _ []string) error { return c.Reset() }},
 	} {
 		commands[name] = cmd
 	}

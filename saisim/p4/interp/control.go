@@ -75,7 +75,7 @@ func (s *Switch) expire(now uint64) {
 }
 
 // Reset removes all entries and settings but those of the program, and clears all state. Packets in queues stay.
-func (s *Switch) Reset() { s.reset() }
+func (s *Switch) Reset() error { return s.reset() }
 
 // resultError returns an error if a result is not one of the table's.
 func (s *Switch) resultError(t *table, r Result) error {
@@ -216,7 +216,7 @@ func (s *Switch) SetDefault(t *p4.Table, r Result) error {
 	if err := s.resultError(state, r); err != nil {
 		return err
 	}
-	if t.Default != nil && (t.ConstEntry || t.ConstAction && r.Call.Action != t.Default.Action) {
+	if t.Default != nil && (t.ConstEntry || t.ConstAction && (r.Call == nil || r.Call.Action != t.Default.Action)) {
 		return fmt.Errorf("table %s: its default is constant: %s (DEFAULT_ACTION_IS_CONST)", t.Name, t.Default.Action.Name)
 	}
 	state.fallback = &r

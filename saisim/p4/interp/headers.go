@@ -102,7 +102,7 @@ func (v *vector) set(f p4.FieldRef, value *big.Int) {
 }
 
 func (v *vector) write(h *p4.Header, index int, value *big.Int) {
-	if s := &v.headers[h.Index]; s.valid {
+	if s := &v.headers[h.Index]; s.valid && index != p4.Valid {
 		s.fields[index] = store(h.Type.Fields[index], v.width(h, index), value)
 	}
 }

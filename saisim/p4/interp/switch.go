@@ -159,17 +159,23 @@ func New(p *p4.Program, c Config) (*Switch, error) {
 	}
 	s.accounts = Accounts{Received: map[uint32]Count{}, Sent: map[uint32]Count{}, Dropped: map[Drop]uint64{}}
 	s.waiting = map[int]*packet{}
-	s.reset()
+	if err := s.reset(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
 // reset makes all state that of a program that was just loaded. Packets in queues stay.
-func (s *Switch) reset() {
+func (s *Switch) reset() error {
 	p := s.Program
 	s.tables = nil
 	for _, pipe := range []*p4.Pipeline{p.Ingress, p.Egress} {
 		for _, t := range pipe.Tables {
-			s.tables = append(s.tables, newTable(t))
+			state, err := newTable(t)
+			if err != nil {
+				return err
+			}
+			s.tables = append(s.tables, state)
 		}
 	}
 	s.registers, s.counters, s.meters = make([]map[int]*big.Int, len(p.Registers)), nil, nil
@@ -205,6 +211,7 @@ func (s *Switch) reset() {
 			}
 		}
 	}
+	return nil
 }
 
 // Now returns the current cycle.

@@ -70,15 +70,16 @@ const (
 	slotMask = 1<<slotBits - 1
 )
 
-func newTable(t *p4.Table) *table {
+func newTable(t *p4.Table) (*table, error) {
 	s := &table{Table: t, exact: map[string]*Entry{}, prefixes: map[int]map[string]*Entry{}}
 	s.reset()
 	for _, e := range t.Entries {
-		// The reader has checked the values. An entry that is there twice is left out, like bmv2 does.
 		call := e.Call
-		_, _ = s.add(e.Match, Result{&call, -1, -1}, e.Priority, 0)
+		if _, err := s.add(e.Match, Result{&call, -1, -1}, e.Priority, 0); err != nil {
+			return nil, fmt.Errorf("entries of the program: %w", err)
+		}
 	}
-	return s
+	return s, nil
 }
 
 // reset makes the program's default the default.
@@ -385,7 +386,13 @@ func (f *frame) choose(t *table, hit bool, r *Result) (*p4.ActionCall, *p4.Node)
 	case call == nil:
 		return nil, t.Base
 	}
-	return call, t.Next[call.Action]
+	next, known := t.Next[call.Action]
+	if !known {
+		// A member of a profile that several tables share can have an action of another table.
+		f.undefined("action %s is not one of table %s, so its next table is that of a miss", call.Action.Name, t.Name)
+		return call, t.Base
+	}
+	return call, next
 }
 
 // resolve returns the action that a result selects.
