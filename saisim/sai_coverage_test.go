@@ -28,6 +28,7 @@ func TestSAICoverage(t *testing.T) {
 		"SAI_ACL_TABLE_ATTR_FIELD_TAM_INT_TYPE":        "stamp_test.go",
 		"SAI_ACL_ENTRY_ATTR_FIELD_TAM_INT_TYPE":        "stamp_test.go",
 		"SAI_HOSTIF_ATTR_OBJ_ID":                       "no packet: names of ports",
+		"SAI_QUEUE_ATTR_TAM_OBJECT":                    "burst_test.go",
 		"SAI_HOSTIF_ATTR_QUEUE":                        "kept, for the host",
 		"SAI_HOSTIF_ATTR_VLAN_TAG":                     "kept, for the host",
 		"SAI_MIRROR_SESSION_ATTR_UDP_SRC_PORT":         "record_test.go",
