@@ -1,9 +1,11 @@
 package saisim_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +21,16 @@ import (
 // A telemetryRig is a chip with the objects for streams as SONiC's orchagent makes them.
 type telemetryRig struct {
 	*rig
-	telemetry, report, telType sai.OID
-	templates                  []byte
+	tam, telemetry, report, telType sai.OID
+	templates                       []byte
 }
 
 func newTelemetryRig(t testing.TB, interval time.Duration) *telemetryRig {
-	r := &telemetryRig{rig: newRig(t, profile.Default())}
+	return telemetryOn(newRig(t, profile.Default()), interval)
+}
+
+func telemetryOn(on *rig, interval time.Duration) *telemetryRig {
+	r := &telemetryRig{rig: on}
 	group := r.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeGenetlink,
 		sai.HostifAttrOperStatus, sai.Bool(true), sai.HostifAttrName, sai.Text("sonic_stel"),
 		sai.HostifAttrGenetlinkMcgrpName, sai.Text("ipfix"))
@@ -38,11 +44,11 @@ func newTelemetryRig(t testing.TB, interval time.Duration) *telemetryRig {
 	collector := r.create(sai.ObjectTypeTAMCollector, sai.TAMCollectorAttrSrcIP, none, sai.TAMCollectorAttrDstIP, none,
 		sai.TAMCollectorAttrLocalhost, sai.Bool(true), sai.TAMCollectorAttrHostifTrap, trap,
 		sai.TAMCollectorAttrTransport, transport, sai.TAMCollectorAttrDSCPValue, sai.Uint(0))
-	tam := r.create(sai.ObjectTypeTAM, sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeSwitch})
-	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{tam})
+	r.tam = r.create(sai.ObjectTypeTAM, sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeSwitch})
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{r.tam})
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrTAMTelTypeConfigChangeNotify, sai.Pointer(1))
 	r.telemetry = r.create(sai.ObjectTypeTAMTelemetry, sai.TAMTelemetryAttrCollectorList, sai.OIDs{collector})
-	r.set(sai.ObjectTypeTAM, tam, sai.TAMAttrTelemetryObjectsList, sai.OIDs{r.telemetry})
+	r.set(sai.ObjectTypeTAM, r.tam, sai.TAMAttrTelemetryObjectsList, sai.OIDs{r.telemetry})
 	r.report = r.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
 		sai.TAMReportAttrReportMode, sai.TAMReportModeBulk, sai.TAMReportAttrTemplateReportInterval, sai.Uint(0),
 		sai.TAMReportAttrReportInterval, sai.Uint(interval/time.Microsecond),
@@ -293,7 +299,7 @@ func TestStreamsRefuse(t *testing.T) {
 	}
 	subscribe(sai.StatusInvalidParameter, r.telType, group, sai.IngressPriorityGroupStatPackets) // MMU statistics are off
 
-	subscribe(sai.StatusNotSupported, r.telType, r.oid(1), sai.PortStatPfc0RxPauseDuration) // not counted
+	subscribe(sai.StatusNotSupported, r.telType, r.oid(1), sai.PortStatGreenWREDDroppedPackets) // not counted
 	subscribe(sai.StatusInvalidParameter, r.telType, r.oid(1), sai.PortStatIfInOctets,
 		sai.TAMCounterSubscriptionAttrLabel, sai.Uint(hft.MaxLabel+1))
 
@@ -315,6 +321,120 @@ func TestStreamsRefuse(t *testing.T) {
 	for _, us := range []int{0, 9} {
 		r.refused(sai.StatusInvalidParameter, sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
 			sai.TAMReportAttrReportMode, sai.TAMReportModeBulk, sai.TAMReportAttrReportInterval, sai.Uint(us))
+	}
+}
+
+// A port goes with its priority groups, although subscriptions that no stream uses name them. Then CREATE_CONFIG is
+// refused, and names the subscription and the group. Without the subscription it makes templates again.
+func TestStreamOutlivesRemovedPort(t *testing.T) {
+	r := newTelemetryRig(t, 10*time.Microsecond)
+	r.telType = r.newType(sai.TAMTelTypeAttrSwitchEnableMmuStats)
+	r.set(sai.ObjectTypeTAMTelemetry, r.telemetry, sai.TAMTelemetryAttrTAMTypeList, sai.OIDs{r.telType})
+	groupOf := func(id saisim.PortID) sai.OID {
+		return r.get(sai.ObjectTypePort, r.oid(id), sai.PortAttrIngressPriorityGroupList).(sai.OIDs)[3]
+	}
+	gone := groupOf(9)
+	of := r.subscribe(gone, sai.IngressPriorityGroupStatWatermarkBytes, 1)
+	r.subscribe(groupOf(1), sai.IngressPriorityGroupStatWatermarkBytes, 2)
+	r.leave(9)
+	r.remove(sai.ObjectTypeHostif, r.hostifs[9])
+	r.remove(sai.ObjectTypePort, r.oid(9))
+
+	create := sai.Attr{ID: sai.TAMTelTypeAttrState, Value: sai.TAMTelTypeStateCreateConfig}
+	err := r.Set(context.Background(), sai.Obj(sai.ObjectTypeTAMTelType, r.telType), create)
+	r.wantStatus(err, sai.StatusInvalidParameter)
+	for _, name := range []string{of.String(), gone.String(), "remove the subscription"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want that it names %s", err, name)
+		}
+	}
+	r.remove(sai.ObjectTypeTAMCounterSubscription, of)
+	r.configure()
+	r.state(sai.TAMTelTypeStateStartStream)
+	r.Advance(20_000)
+	d := need(hft.NewDecoder(0, 0, nil))(t)
+	noError(t, d.Session(r.templates, nil))
+	if got := r.decode(d); len(got) != 2 {
+		t.Errorf("records %v, want two", got)
+	}
+}
+
+// A collector that is not on the host gets the messages in packets of the chip. They leave by its port or LAG, or by
+// their route. What cannot be sent is counted, with the reason.
+func TestStreamsToCollectors(t *testing.T) {
+	rt := newRouter(t)
+	rt.neighbor(1, at4(1, 20), 20)
+	rt.neighbor(1, at6(1, 20), 20)
+	rt.neighbor(2, at4(2, 30), 30)
+	rt.neighbor(3, at4(3, 40), 40)
+	r := telemetryOn(rt.rig, 10*time.Microsecond)
+	r.subscribeAll() // 240 statistics, which is more than a packet has room for
+	r.state(sai.TAMTelTypeStateStopStream)
+	transport := r.create(sai.ObjectTypeTAMTransport, sai.TAMTransportAttrTransportType, sai.TAMTransportTypeUDP,
+		sai.TAMTransportAttrSrcPort, sai.Uint(50000), sai.TAMTransportAttrDstPort, sai.Uint(4739))
+	for _, tt := range []struct {
+		name   string
+		to     netip.Addr
+		by     sai.OID
+		ports  []saisim.PortID
+		host   byte // the last of the MAC address
+		reason string
+	}{
+		{"by its port", netip.MustParseAddr("192.0.2.9"), r.oid(6), []saisim.PortID{6}, 9, ""},
+		{"by its LAG", netip.MustParseAddr("192.0.2.9"), rt.lag, []saisim.PortID{4, 5}, 9, ""},
+		{"by a route to a port", at4(1, 20), 0, []saisim.PortID{1}, 20, ""},
+		{"by a route of IPv6", at6(1, 20), 0, []saisim.PortID{1}, 20, ""},
+		{"by a route to a VLAN", at4(2, 30), 0, []saisim.PortID{2, 3}, 30, ""},
+		{"by a route to a LAG", at4(3, 40), 0, []saisim.PortID{4, 5}, 40, ""},
+		{"without a route", at4(9, 9), 0, nil, 0, "no route leads to a neighbour"},
+		{"without a neighbour", at4(1, 21), 0, nil, 0, "no route leads to a neighbour"},
+	} {
+		src := netip.MustParseAddr("192.0.2.1")
+		if tt.to.Is6() {
+			src = at6(0, 1)
+		}
+		pairs := []any{sai.TAMCollectorAttrTransport, transport, sai.TAMCollectorAttrLocalhost, sai.Bool(false),
+			sai.TAMCollectorAttrSrcIP, sai.IP{Addr: src}, sai.TAMCollectorAttrDstIP, sai.IP{Addr: tt.to}}
+		if tt.by != 0 {
+			pairs = append(pairs, sai.TAMCollectorAttrDestination, tt.by, sai.TAMCollectorAttrDstMAC, sai.MAC{2, 5: 9})
+		}
+		collector := r.create(sai.ObjectTypeTAMCollector, pairs...)
+		r.set(sai.ObjectTypeTAMTelemetry, r.telemetry, sai.TAMTelemetryAttrTAMTypeList, sai.OIDs{})
+		r.telemetry = r.create(sai.ObjectTypeTAMTelemetry, sai.TAMTelemetryAttrCollectorList, sai.OIDs{collector},
+			sai.TAMTelemetryAttrTAMTypeList, sai.OIDs{r.telType})
+		r.set(sai.ObjectTypeTAM, r.tam, sai.TAMAttrTelemetryObjectsList, sai.OIDs{r.telemetry})
+		r.configure()
+		was := r.StreamCounts()[r.telType]
+		r.state(sai.TAMTelTypeStateStartStream)
+		r.Advance(r.Now() + r.CycleAt(30*time.Microsecond))
+		r.state(sai.TAMTelTypeStateStopStream)
+		messages, records := r.StreamMessages(), uint64(0)
+		for _, m := range messages {
+			records += uint64(m.Records)
+		}
+		i := 0
+		for _, o := range r.drain() {
+			headers := 14 + 20 + 8
+			if tt.to.Is6() {
+				headers += 20
+			}
+			if o.data[12] == 0x81 { // the flooded copy at a tagged port
+				continue
+			}
+			if i == len(messages) || !slices.Contains(tt.ports, o.port) || o.data[5] != tt.host ||
+				!bytes.Equal(o.data[headers-8:headers-4], []byte{50000 >> 8, 50000 & 255, 4739 >> 8, 4739 & 255}) ||
+				!bytes.Equal(o.data[headers:], messages[i].Bytes) || o.length > 14+1500 {
+				t.Errorf("%s: message %d of %d: %v", tt.name, i, len(messages), o)
+			}
+			i++
+		}
+		got := r.StreamCounts()[r.telType]
+		sent, unsent := got.Sent-was.Sent, got.Unsent-was.Unsent
+		if records != 6 || tt.reason == "" && (i != len(messages) || sent != records || unsent != 0) ||
+			tt.reason != "" && (i != 0 || sent != 0 || unsent != records || got.Reason != tt.reason) {
+			t.Errorf("%s: %d messages with %d records, %d packets, counts %+v before, %+v then", tt.name, len(messages),
+				records, i, was, got)
+		}
 	}
 }
 
