@@ -58,6 +58,7 @@ const brokenRows = `{
 	"BUFFER_POOL": {"p": {"size": "huge"}},
 	"BUFFER_PROFILE": {"b": {"pool": "none", "size": "0"}},
 	"BUFFER_QUEUE": {"Ethernet2|0": {"profile": "none"}},
+	"DEBUG_DROP_MONITOR": {"CONFIG": {"status": "perhaps"}}, "MICROBURST": {"Ethernet2|0": {"threshold": "0"}},
 	"BUFFER_PG": {"Ethernet2|8": {"profile": "none"}},
 	"TC_TO_PRIORITY_GROUP_MAP": {"m": {"0": "8"}},
 	"TC_TO_DSCP_MAP": {"m": {"0": "64"}},

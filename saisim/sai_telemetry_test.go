@@ -58,8 +58,8 @@ func telemetryOn(on *rig, interval time.Duration) *telemetryRig {
 	return r
 }
 
-// The table of host interfaces has its two entries, and SONiC's orchagent asks for one of sampled packets: the answer is
-// that the chip lacks such entries, and not that there is no room for one.
+// The table of host interfaces has its two entries, and SONiC's orchagent asks for one of sampled packets: the answer
+// is that the chip lacks such entries, and not that there is no room for one.
 func TestTableEntryForSamples(t *testing.T) {
 	r := newTelemetryRig(t, time.Millisecond)
 	r.create(sai.ObjectTypeHostifTableEntry, sai.HostifTableEntryAttrType, sai.HostifTableEntryTypeWildcard,

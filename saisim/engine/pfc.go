@@ -45,7 +45,7 @@ type PauseCount struct {
 }
 
 // Microseconds returns for how long the priority was paused, rounded down.
-func (n PauseCount) Microseconds(hz uint64) uint64 {
+func (n *PauseCount) Microseconds(hz uint64) uint64 {
 	hi, lo := bits.Mul64(n.Cycles, 1_000_000)
 	us, _ := bits.Div64(hi%hz, lo, hz)
 	return us
@@ -75,6 +75,19 @@ func (x *pause) at(now Cycle) PauseCount {
 	if passed := min(now, x.until) - x.from; passed > 0 {
 		n.Quanta += x.quanta * uint64(passed) / uint64(x.until-x.from)
 		n.Cycles += uint64(passed)
+	}
+	return n
+}
+
+// pauses returns the counts of all pauses at a cycle.
+func (x *flowControl) pauses(now Cycle) (n PauseCounts) {
+	for i := range n.Rx {
+		if x.rx[i].counts.Frames > 0 {
+			n.Rx[i] = x.rx[i].at(now)
+		}
+		if x.tx[i].counts.Frames > 0 {
+			n.Tx[i] = x.tx[i].at(now)
+		}
 	}
 	return n
 }
@@ -273,9 +286,7 @@ func (c *wires) endPause(cp *copyOf) {
 // PauseCounts returns the counts of flow control of a port. They are zero if there is no such port.
 func (c *Engine) PauseCounts(id PortID) (n PauseCounts) {
 	if p := c.port(id); p != nil {
-		for i := range n.Rx {
-			n.Rx[i], n.Tx[i] = p.flow.rx[i].at(c.now), p.flow.tx[i].at(c.now)
-		}
+		n = p.flow.pauses(c.now)
 	}
 	return n
 }

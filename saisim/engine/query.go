@@ -75,23 +75,12 @@ type PortTally struct {
 	QueueFrames int // number of frames in the port's queues
 	QueueBytes  uint64
 	Trim        tm.TrimCounts // of all its queues
-
-	engine *Engine
-	port   *port
-}
-
-// ReceivedPauses returns the counts of the pauses that a port received for a priority.
-func (t *PortTally) ReceivedPauses(priority int) PauseCount {
-	return t.port.flow.rx[priority].at(t.engine.now)
-}
-
-// SentPauses returns the counts of the pauses that a port sent for a priority.
-func (t *PortTally) SentPauses(priority int) PauseCount {
-	return t.port.flow.tx[priority].at(t.engine.now)
+	Pauses      PauseCounts
+	hz          uint64 // the chip's clock
 }
 
 // Microseconds returns for how long a priority was paused, rounded down.
-func (t *PortTally) Microseconds(n PauseCount) uint64 { return n.Microseconds(t.engine.prof.ClockHz) }
+func (t *PortTally) Microseconds(n *PauseCount) uint64 { return n.Microseconds(t.hz) }
 
 // PortTally returns a port's counters, and false if there is no such port.
 func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
@@ -101,7 +90,7 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	}
 	t = PortTally{
 		PortCounters: p.counters(), In: p.stats.in, Out: p.stats.out,
-		QueueFrames: p.queues.Len(), QueueBytes: p.queues.Bytes(), engine: c, port: p,
+		QueueFrames: p.queues.Len(), QueueBytes: p.queues.Bytes(), Pauses: p.flow.pauses(c.now), hz: c.prof.ClockHz,
 	}
 	for i := range p.queues.Queues() {
 		t.Trim.Add(&p.queues.Queue(i).TrimCounts)

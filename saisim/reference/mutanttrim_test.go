@@ -70,7 +70,7 @@ var trimMutants = []mutant{
 		"if v > tm.Marked {\n\t\tc.fates.dropBefore(p, cp, verdictDrops[v])"},
 	{"what a queue trims on the short way is dropped", "engine/shortcuts.go", "c.refused(p, cp, v)",
 		"c.fates.dropBefore(p, cp, verdictDrops[v])"},
-	{"a shortened packet is stamped", "engine/egress.go", "p.stampMTU); cp.shortened() {", "p.stampMTU); false {"},
+	{"a shortened packet is stamped", "engine/egress.go", "if cp.shortened() {", "if false {"},
 	{"a shortened packet gets IFA", "engine/ifa.go", "if cp.shortened() {", "if false {"},
 	{"a mirror copy of a trimmed packet is whole", "engine/mirror.go", "\t\tn.trimmed = cp.trimmed\n", ""},
 	{"the queue that trimmed is forgotten", "engine/kept.go",

@@ -184,7 +184,7 @@ func ifaCounters(metric string) []field {
 		counter("ABSENT", "Of a terminator: those that had no IFA.").of(terminator),
 		counter("INSERTED", "Frames that left with a hop of this switch.").of(initiator, transit),
 		counter("STRIPPED", "Frames that left without the IFA that they had.").of(terminator),
-		counter("CUT", "Frames left alone: a capture had cut them."),
+		counter("CUT", "Frames left alone: a capture or a queue had cut them."),
 		counter("UNSUPPORTED", "Frames left alone: no TCP or UDP right behind the IP header, or IFA of another form."),
 		counter("HOP_LIMIT", "Frames left alone: their hop limit is 0.").of(transit),
 		counter("MAX_LENGTH", "Frames left alone: their hops may not take more room.").of(transit),

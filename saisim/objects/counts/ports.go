@@ -101,8 +101,8 @@ func Ports() map[sai.StatID]Port {
 		t[id] = func(*Tally) uint64 { return 0 } // such events cannot happen here
 	}
 	for i := range 8 {
-		rx := func(p *Tally) engine.PauseCount { return p.ReceivedPauses(i) }
-		tx := func(p *Tally) engine.PauseCount { return p.SentPauses(i) }
+		rx := func(p *Tally) *engine.PauseCount { return &p.Pauses.Rx[i] }
+		tx := func(p *Tally) *engine.PauseCount { return &p.Pauses.Tx[i] }
 		id := sai.StatID(2 * i)
 		t[sai.PortStatPfc0RxPkts+id] = func(p *Tally) uint64 { return rx(p).Frames }
 		t[sai.PortStatPfc0TxPkts+id] = func(p *Tally) uint64 { return tx(p).Frames }
