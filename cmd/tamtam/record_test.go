@@ -44,7 +44,7 @@ func TestRecordRefuses(t *testing.T) {
 		line{"decode record a.pcap --plan " + plan + "x", command.ExitFailed, "plan.jsonx: no such file"},
 		line{"decode record " + plan + " --plan " + plan, command.ExitFailed, "plan.json"},
 		line{"decode record /nowhere --plan " + plan, command.ExitFailed, "/nowhere: no such file"},
-		line{"decode what", command.ExitUsage, "want ifa, record, sflow or tailstamp"},
+		line{"decode what", command.ExitUsage, "want ifa, path-tracing, record, sflow or tailstamp"},
 		line{"collect record", command.ExitUsage, "--plan is missing"},
 		line{"collect record --plan " + plan + " --count -1", command.ExitUsage, "--count -1"},
 		line{"collect record --plan " + plan + " --listen nowhere", command.ExitFailed, "--listen nowhere: "},

@@ -251,18 +251,24 @@ func (f *fated) act() {
 		f.plain(0, 3, 200, 2))
 	full := func(pool, static, reason string) {
 		f.set("BUFFER_POOL|P", swss.FieldValues{"type": "egress", "mode": "static", "size": pool})
-		f.set("BUFFER_PROFILE|F", swss.FieldValues{"pool": "P", "size": "0", "static_th": static})
-		f.set("BUFFER_QUEUE|Ethernet3|0", swss.FieldValues{"profile": "F"})
+		profile := swss.FieldValues{"pool": "P", "size": "0", "static_th": static}
+		if reason == drop.TrimQueue.String() {
+			profile["packet_discard_action"] = "trim"
+		}
+		f.set("BUFFER_PROFILE|F", profile)
+		f.set("BUFFER_QUEUE|Ethernet3|0-1", swss.FieldValues{"profile": "F"})
 		f.model.queueFull["Ethernet3"] = reason
 		f.come("Ethernet0", f.plain(0, 3, 200, 1))
 		f.come("Ethernet0", f.plain(0, 2, 200, 1))
 		f.model.queueFull["Ethernet3"] = ""
-		f.set("BUFFER_QUEUE|Ethernet3|0", nil)
+		f.set("BUFFER_QUEUE|Ethernet3|0-1", nil)
 		f.set("BUFFER_PROFILE|F", nil)
 		f.set("BUFFER_POOL|P", nil)
 	}
 	full("20000", "64", drop.QueueLimit.String())
 	full("64", "20000", drop.Buffer.String())
+	f.set("SWITCH_TRIMMING|GLOBAL", swss.FieldValues{"size": "128", "dscp_value": "10", "queue_index": "1"})
+	full("64", "20000", drop.TrimQueue.String())
 	f.set("BUFFER_POOL|I", swss.FieldValues{"type": "ingress", "mode": "static", "size": "20000"})
 	f.set("BUFFER_PROFILE|G", swss.FieldValues{"pool": "I", "size": "0", "static_th": "64"})
 	f.set("BUFFER_PG|Ethernet0|0", swss.FieldValues{"profile": "G"})
