@@ -120,7 +120,7 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25,
 	"dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
-	"queueing: a pause is refreshed": 2, "burst: lost": 2,
+	"queueing: a pause is refreshed": 2, "burst: lost": 2, "kept: trim": 5,
 	"programs": 200, "path: routed, in windows": 5000, "path: routed, event by event": 1000,
 	"path: shortcut bridging": 5000, "path: shortcut routing": 1500, "path: shortcut passive program": 5000,
 	"path: shortcut single ACL table": 2500,

@@ -47,9 +47,10 @@ func (p *pair) bursting(do func()) {
 	p.Rand = was
 }
 
+// make makes an object. It returns the null object if the chip has no room, because events of drop monitors have it.
 func (p *pair) make(t sai.ObjectType, pairs ...any) sai.OID {
 	oid, err := p.chip.Create(context.Background(), t, attrs(pairs...))
-	if err != nil {
+	if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusInsufficientResources {
 		panic(err)
 	}
 	return oid
@@ -71,13 +72,16 @@ func (p *pair) furnishBursts() {
 			event := p.make(sai.ObjectTypeTAMEvent, sai.TAMEventAttrType, sai.TAMEventTypeQueueThreshold,
 				sai.TAMEventAttrActionList, sai.OIDs{}, sai.TAMEventAttrCollectorList, sai.OIDs{},
 				sai.TAMEventAttrThreshold, th)
+			if event == 0 {
+				break
+			}
 			p.thresholds = append(p.thresholds, th)
 			p.tams = append(p.tams, p.make(sai.ObjectTypeTAM, sai.TAMAttrEventObjectsList, sai.OIDs{event},
 				sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeQueue}))
 		}
 		for _, port := range p.pool[sai.ObjectTypePort] {
 			for _, queue := range p.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
-				if p.chance(80) {
+				if len(p.tams) > 0 && p.chance(80) {
 					p.limitQueue(queue)
 				}
 			}
@@ -96,7 +100,7 @@ func (p *pair) limitQueue(queue sai.OID) {
 // changeBursts changes limits, or gives queues other ones. An open burst ends with each change, so the reference gets
 // the configuration before it.
 func (p *pair) changeBursts() {
-	if p.bursts == nil {
+	if p.bursts == nil || len(p.tams) == 0 {
 		return
 	}
 	p.configure()
